@@ -1,0 +1,1 @@
+"""The log: append, read, tail and fork a session's events."""

@@ -1,0 +1,1 @@
+"""The one schema: messages, events and requests, and the codec that keeps their bytes."""
