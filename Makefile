@@ -1,0 +1,70 @@
+# Tasuki. `make run` and `make test` are all there is to know; the rest is what they are made of.
+
+PYTHON ?= python3
+PIP := bin/python -m pip --disable-pip-version-check --quiet
+TEST := .venv-dev/bin/python -m pytest
+
+.PHONY: help install dev run test test-long check bench clean lock
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make run         the hub, on a PostgreSQL of its own (http://127.0.0.1:8808)'
+	@echo 'make test        check, then the whole suite; needs only Python >= 3.11, git and make'
+	@echo 'make install     .venv with the program in it: .venv/bin/tasuki'
+	@echo 'make dev         .venv-dev with the program and the test tools in it'
+	@echo 'make check       format, lint, types, import contracts, house rules: seconds'
+	@echo 'make test-long   the long fault and random runs'
+	@echo 'make bench       measured against limits taken in the same run'
+	@echo 'make clean       take away both environments and every cache'
+
+install: .venv/.ready
+dev: .venv-dev/.ready
+
+run: install
+	@exec .venv/bin/tasuki serve
+
+check: dev
+	.venv-dev/bin/ruff format --check .
+	.venv-dev/bin/ruff check .
+	.venv-dev/bin/mypy
+	.venv-dev/bin/lint-imports
+	$(TEST) -q tests/house
+
+test: check
+	$(TEST) --ignore=tests/house
+
+test-long: dev
+	$(TEST) -m long
+
+bench: dev
+	.venv-dev/bin/python -m bench
+
+clean:
+	rm -rf .venv .venv-dev .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment is made anew when its lock changes, and never left half made: `.ready` comes last.
+.venv/.ready: requirements.lock pyproject.toml
+	$(call environment,.venv,requirements.lock)
+
+.venv-dev/.ready: requirements-dev.lock pyproject.toml
+	$(call environment,.venv-dev,requirements-dev.lock)
+
+define environment
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+  || { echo "Tasuki needs Python 3.11 or newer, and '$(PYTHON)' is not: make PYTHON=/path/to/python3" >&2; exit 1; }
+@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
+  || { echo "'$(PYTHON)' has no venv module (on Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+@echo 'Installing into $(1) …'
+@rm -rf $(1) && $(PYTHON) -m venv $(1)
+@$(1)/$(PIP) install --require-hashes --only-binary=:all: -r $(2)
+@$(1)/$(PIP) install --no-index --no-deps --no-build-isolation -e .
+@touch $@
+endef
+
+# For maintainers: resolve the newest versions that pyproject.toml allows, for every Python and platform at once.
+lock: dev
+	.venv-dev/bin/python -m pip --disable-pip-version-check -q install 'uv==0.13.*'
+	.venv-dev/bin/uv pip compile $(LOCK) --group build pyproject.toml -o requirements.lock
+	.venv-dev/bin/uv pip compile $(LOCK) --group dev pyproject.toml -c requirements.lock -o requirements-dev.lock
+LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header

@@ -1,0 +1,1 @@
+"""How other agents spell a session: pure functions from and to standard messages."""

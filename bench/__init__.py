@@ -1,0 +1,1 @@
+"""Measurements against limits taken in the same run."""

@@ -1,0 +1,1 @@
+"""The command line: it serves the hub, and else is a client of one."""

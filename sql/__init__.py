@@ -1,0 +1,1 @@
+"""Tables, functions, projections and views, as .sql files, and what applies them."""

@@ -1,0 +1,1 @@
+"""The skins over the one service: REST, MCP and the web page."""

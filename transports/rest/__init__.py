@@ -1,0 +1,1 @@
+"""REST: decode a request, call the service, encode its answer."""
