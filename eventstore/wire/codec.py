@@ -6,7 +6,7 @@ It accepts more than JSON allows, so the rest is checked here: duplicate keys, N
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from json.decoder import scanstring
 from typing import Any, NamedTuple
 
@@ -44,16 +44,24 @@ class Number:
 
 
 class Document(NamedTuple):
-    """A JSON object: its text, its members' values (numbers as `Number`), and where each member's value stands in the text."""
+    """A JSON object: its text, its members' values (numbers as `Number`), and where each member stands in the text."""
 
     text: str
     fields: dict[str, Any]
-    spans: dict[str, tuple[int, int]]
+    spans: dict[str, tuple[int, int, int]]  # start of the key, start of the value, end
 
     def source(self, name: str) -> str:
         """The text of one member's value, as it came."""
-        start, end = self.spans[name]
+        _, start, end = self.spans[name]
         return self.text[start:end]
+
+    def with_members(self, first: dict[str, str], without: Container[str] = ()) -> str:
+        """The object's text with `first` (name -> source text) before its own members, less those and the ones in `without`."""
+        new = [f"{quote(name)}:{source}" for name, source in first.items()]
+        own = [
+            self.text[start:end] for name, (start, _, end) in self.spans.items() if name not in without and name not in first
+        ]
+        return "{" + ",".join(new + own) + "}"
 
 
 class StringToken(NamedTuple):
@@ -108,13 +116,13 @@ def parse_object(text: str) -> Document:
     if text[at : at + 1] != "{":
         raise InvalidJson("The body must be a JSON object." if text.strip() else "The body is empty; a JSON object is needed.")
     pairs: list[tuple[str, Any]] = []
-    spans: dict[str, tuple[int, int]] = {}
+    spans: dict[str, tuple[int, int, int]] = {}
     at = _skip(text, at + 1)
     while text[at : at + 1] != "}":
-        key, at = _key(text, at)
-        value, end = _scan(text, at)
+        key, value_at = _key(text, at)
+        value, end = _scan(text, value_at)
         pairs.append((key, value))
-        spans[key] = (at, end)
+        spans[key] = (at, value_at, end)
         at = _skip(text, end)
         if text[at : at + 1] == ",":
             at = _skip(text, at + 1)

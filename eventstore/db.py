@@ -1,0 +1,155 @@
+"""The database: one pool, one way to call a function, one table from SQLSTATE to error.
+
+`call("append_events", requests=…)` is the whole vocabulary; argument types are read from the catalogue once, arrays and
+results travel in binary. Every function may be called twice with the same effect, so a call whose connection broke is
+made once more on another one. No prepared statements and no session state are relied on: a pooler may stand in between.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from eventstore.errors import Internal, InvalidSettings, LogBusy, ReadOnlyReplica, SchemaMissing, StoreError, StoreUnavailable
+from eventstore.settings import Settings
+
+_CONNECTION_WAIT_S = 5.0
+_ERROR_OF_SQLSTATE: dict[str, type[StoreError]] = {
+    "55P03": LogBusy,  # lock_not_available: lock_timeout
+    "25006": ReadOnlyReplica,  # read_only_sql_transaction
+    "25P03": StoreUnavailable,  # idle_in_transaction_session_timeout
+    "57014": StoreUnavailable,  # query_canceled: statement_timeout
+    "53300": StoreUnavailable,  # too_many_connections
+    "42883": SchemaMissing,  # undefined_function
+    "3F000": SchemaMissing,  # invalid_schema_name
+    "42P01": SchemaMissing,  # undefined_table
+}
+
+
+class Rows:
+    """The rows of one answer, read by place without making a tuple of each; `bytes` values are the wire's."""
+
+    def __init__(self, result: Any) -> None:
+        self._value = result.get_value
+        self.count: int = result.ntuples
+
+    def bytes(self, row: int, column: int) -> bytes | None:
+        value: bytes | None = self._value(row, column)
+        return value
+
+    def int(self, row: int, column: int) -> int | None:
+        value = self._value(row, column)
+        return None if value is None else int.from_bytes(value, "big", signed=True)
+
+
+class Database:
+    """A pool of connections to one PostgreSQL. Open it before use."""
+
+    def __init__(self, settings: Settings, dsn: str) -> None:
+        self._timeouts = (settings.statement_timeout_s, settings.lock_timeout_s)
+        self._queries: dict[str, str] = {}
+        self._pool = AsyncConnectionPool(
+            conninfo=checked_dsn(dsn),
+            kwargs={"autocommit": True, "prepare_threshold": None, **connection_arguments()},
+            min_size=2,
+            max_size=max(2, settings.pool_size_max),
+            configure=self._configure,
+            timeout=_CONNECTION_WAIT_S,
+            reconnect_timeout=30,
+            open=False,
+        )
+
+    async def open(self) -> None:
+        """Connect and read the functions' signatures. Raises StoreUnavailable, SchemaMissing."""
+        await self._pool.open()
+        try:
+            await self._pool.wait(timeout=_CONNECTION_WAIT_S)
+        except PoolTimeout:
+            await self._pool.close()
+            raise StoreUnavailable("The database does not answer.") from None
+        for name, arguments, types in await self._rows(_SIGNATURES, {}):
+            pairs = [f"{a} => %({a})b::{t}" for a, t in zip(arguments or [], types or [], strict=True)]
+            self._queries[name] = f"select * from tasuki.{name}({', '.join(pairs)})"  # noqa: S608  # names from the catalogue
+        if "append_events" not in self._queries:
+            raise SchemaMissing("The database has no Tasuki schema. Run `tasuki migrate`.")
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def call(self, function: str, **arguments: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a function. Raises the error that its SQLSTATE stands for."""
+        return await self._rows(self._queries[function], arguments)
+
+    async def call_raw(self, function: str, **arguments: Any) -> Rows:
+        """As `call`, for long answers: the rows as they came over the wire, in binary."""
+        return await self._run(self._queries[function], arguments, lambda cursor: Rows(cursor.pgresult))
+
+    async def _rows(self, query: str, arguments: dict[str, Any]) -> list[tuple[Any, ...]]:
+        return await self._run(query, arguments, None)
+
+    async def _run(self, query: str, arguments: dict[str, Any], take: Any) -> Any:
+        for is_last in (False, True):
+            try:
+                async with self._pool.connection() as connection:
+                    cursor = connection.cursor(binary=True)
+                    await cursor.execute(query, arguments)
+                    return take(cursor) if take else await cursor.fetchall()
+            except (psycopg.Error, PoolTimeout) as error:
+                if is_last or not _is_connection_lost(error):
+                    raise translate(error) from None
+        raise AssertionError("unreachable")
+
+    async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        statement_s, lock_s = self._timeouts
+        await connection.execute(_CONFIGURE, [f"{statement_s * 1000:.0f}", f"{lock_s * 1000:.0f}"])
+
+
+def connection_arguments() -> dict[str, Any]:
+    """What every connection of the hub is opened with: a dead peer is noticed within about 20 s."""
+    return {
+        "application_name": "tasuki",
+        "connect_timeout": 5,
+        "keepalives_idle": 10,
+        "keepalives_interval": 3,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 20_000,
+    }
+
+
+def checked_dsn(dsn: str) -> str:
+    """Return the DSN. Raises InvalidSettings without repeating it: it may hold a password."""
+    try:
+        conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        raise InvalidSettings("TASUKI_DSN or TASUKI_LISTEN_DSN is no PostgreSQL connection string.") from None
+    return dsn
+
+
+def translate(error: Exception) -> StoreError:
+    """Return the hub's error for a driver's one; its text may hold data and is not passed on."""
+    sqlstate = getattr(error, "sqlstate", None) or ""
+    known = _ERROR_OF_SQLSTATE.get(sqlstate)
+    if known:
+        return known(sqlstate=sqlstate)
+    if _is_connection_lost(error) or isinstance(error, PoolTimeout):
+        return StoreUnavailable()
+    return Internal(f"The database refused with SQLSTATE {sqlstate or 'none'}.", sqlstate=sqlstate)
+
+
+def _is_connection_lost(error: Exception) -> bool:
+    """Class 08 and 57P0x, or an operational error without a state: the link is gone, the outcome unknown."""
+    sqlstate = getattr(error, "sqlstate", None)
+    if sqlstate:
+        return sqlstate.startswith(("08", "57P0"))
+    return isinstance(error, psycopg.OperationalError) and not isinstance(error, PoolTimeout)
+
+
+_SIGNATURES: str = (
+    "select p.proname, p.proargnames[1:p.pronargs], array(select format_type(t, null) from unnest(p.proargtypes::oid[]) t)"
+    " from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'tasuki' and p.prokind = 'f'"
+)
+_CONFIGURE: str = "select tasuki.configure_connection(%s::integer, %s::integer)"
+
+__all__: Sequence[str] = ("Database", "Rows", "checked_dsn", "connection_arguments", "translate")

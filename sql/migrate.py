@@ -1,0 +1,121 @@
+"""Bring a database to this program's schema: numbered migrations once, then every projection, function and view again.
+
+One transaction under one lock, so that servers which start together do it once and a failure leaves nothing half done.
+A database that a newer program has migrated is refused and left as it is.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+import psycopg
+
+from eventstore.errors import SchemaMissing, SchemaNewer, StoreUnavailable
+
+_LOCK = 128005062318953  # the append lock: no append runs between an old function and a new one
+_CONNECT_TIMEOUT_S = 10
+
+
+@dataclass(frozen=True)
+class MigrationReport:
+    """What was done: names of the migrations applied now, the schema's number after it, whether functions were put in again."""
+
+    applied: list[str]
+    schema_version: int
+    refreshed: bool
+
+
+def migrate(dsn: str) -> MigrationReport:
+    """Migrate the database at `dsn`. Doing it twice is the same as once.
+
+    Raises SchemaNewer (nothing changed), StoreUnavailable.
+    """
+    try:
+        with psycopg.connect(dsn, connect_timeout=_CONNECT_TIMEOUT_S) as connection:
+            return _migrate(connection)
+    except psycopg.OperationalError as error:
+        raise StoreUnavailable(f"The database cannot be reached: {_first_line(error)}") from None
+
+
+def check_schema(dsn: str) -> int:
+    """Return the schema's number when it is this program's. Raises SchemaMissing, SchemaNewer, StoreUnavailable."""
+    try:
+        with psycopg.connect(dsn, connect_timeout=_CONNECT_TIMEOUT_S) as connection:
+            found = _found_version(connection)
+    except psycopg.OperationalError as error:
+        raise StoreUnavailable(f"The database cannot be reached: {_first_line(error)}") from None
+    newest = _numbered()[-1][0]
+    if found < newest:
+        raise SchemaMissing(f"The database has schema {found}, this program needs {newest}. Run `tasuki migrate`.")
+    return found
+
+
+def _migrate(connection: psycopg.Connection) -> MigrationReport:
+    connection.execute("set local check_function_bodies = off")
+    connection.execute("set local client_min_messages = warning")
+    connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
+    found = _found_version(connection)
+    connection.execute(
+        "create schema if not exists tasuki;"
+        "create table if not exists tasuki.migrations (number integer primary key, name text not null,"
+        " program_version text not null, applied_at timestamptz not null default clock_timestamp());"
+        "create table if not exists tasuki.installed (one boolean primary key default true check (one), digest text not null)"
+    )
+    applied = [name for number, name, _ in _numbered() if number > found]
+    for number, name, text in _numbered():
+        if number > found:
+            connection.execute(text)
+            connection.execute(
+                "insert into tasuki.migrations (number, name, program_version) values (%s, %s, %s)",
+                [number, name, version("tasuki")],
+            )
+    refreshed = _refresh(connection)
+    return MigrationReport(applied, _numbered()[-1][0], refreshed)
+
+
+def _refresh(connection: psycopg.Connection) -> bool:
+    """Put every projection, function and view in again, unless just these are there."""
+    texts = [text for folder in ("projections", "functions", "views") for _, text in _sql_files(folder)]
+    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    row = connection.execute("select digest from tasuki.installed").fetchone()
+    if row and row[0] == digest:
+        return False
+    for text in texts:
+        connection.execute(text)
+    connection.execute(
+        "insert into tasuki.installed (digest) values (%s) on conflict (one) do update set digest = excluded.digest", [digest]
+    )
+    return True
+
+
+def _found_version(connection: psycopg.Connection) -> int:
+    """The number of the newest migration in the database, 0 for none. Raises SchemaNewer."""
+    row = connection.execute("select to_regclass('tasuki.migrations')").fetchone()
+    if not row or row[0] is None:
+        return 0
+    row = connection.execute(
+        "select number, program_version from tasuki.migrations order by number desc limit 1"
+    ).fetchone()
+    number, program = row or (0, "")
+    newest = _numbered()[-1][0]
+    if number > newest:
+        raise SchemaNewer(
+            f"The database has schema {number} of Tasuki {program}; this is Tasuki {version('tasuki')} and knows schema {newest}."
+            " Nothing was changed. Start the newer version."
+        )
+    return int(number)
+
+
+def _numbered() -> list[tuple[int, str, str]]:
+    return [(int(name.split("_", 1)[0]), name, text) for name, text in _sql_files("migrations")]
+
+
+def _sql_files(folder: str) -> list[tuple[str, str]]:
+    found: list[Traversable] = [f for f in (files("sql") / folder).iterdir() if f.name.endswith(".sql")]
+    return sorted((f.name.removesuffix(".sql"), f.read_text("utf-8")) for f in found)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
