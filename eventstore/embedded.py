@@ -1,8 +1,8 @@
 """The PostgreSQL that comes along when no DSN is given: one for a data directory, shared by every process that uses it.
 
-Three locks say all there is to know. They are flocks: the kernel lets go of them when their holders die, however they die.
+Three locks say all there is to know. They are flocks: the kernel lets go of them when their holders die, however.
 1. `start.lock`: held by the one process that starts or stops the server.
-2. `users.lock`: shared by all who use the server. Who leaves, and then gets it alone, was the last and stops the server.
+2. `users.lock`: shared by all who use the server. Who leaves, and then gets it alone, was the last and stops it.
 3. `running.lock`: inherited by the server and all its processes, and by `initdb`. While it is held, look for an answer;
    once it is free nothing of the cluster is left, and a `postmaster.pid` is stale even if its number is a zombie's, was
    given to another program, or cannot be seen from this container.
@@ -39,6 +39,8 @@ STOP_TURN_S = 3.0
 """For the turn to stop it; whoever does not yield that uses the server, or is stopping it."""
 POLL_S = 0.01
 LAUNCHES_MAX = 3
+OURS_BEFORE_START = {"postgres", "tasuki.toml"}
+"""A data directory with nothing else in it is surely ours, and may be opened to the engine's account for passing."""
 
 
 class EmbeddedPostgres:
@@ -92,7 +94,9 @@ class EmbeddedPostgres:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
     def _start(self, deadline: float) -> int:
@@ -177,8 +181,8 @@ class EmbeddedPostgres:
         said = self._files.pid_file()
         if said is not None and self._files.is_alive(said.pid):
             return (
-                f"PostgreSQL (process {said.pid}) has not been ready within {START_LIMIT_S:.0f} s. It goes on starting: "
-                f"try again. {self._files.log_tail()}"
+                f"PostgreSQL (process {said.pid}) has not been ready within {START_LIMIT_S:.0f} s. It goes on "
+                f"starting: try again. {self._files.log_tail()}"
             )
         return (
             f"Processes of {self._files.data} still run, and none of them answers on {START_LIMIT_S:.0f} s of asking: "
@@ -213,14 +217,14 @@ class EmbeddedPostgres:
         return False
 
     def _make_folders(self) -> None:
-        """Make the data directory, or let the engine's account pass through one that holds nothing yet."""
+        """Make the data directory, or let the engine's account pass through one that is surely ours."""
         base = self._files.base
         as_root = os.geteuid() == 0
         mode = 0o711 if as_root else 0o700
         self._data_dir.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
             self._data_dir.mkdir(mode=mode)
-        if as_root and not any(self._data_dir.iterdir()):
+        if as_root and {entry.name for entry in self._data_dir.iterdir()} <= OURS_BEFORE_START:
             self._data_dir.chmod(self._data_dir.stat().st_mode | 0o111)
         base.mkdir(mode=mode, exist_ok=True)
         if as_root:

@@ -51,9 +51,7 @@ class Account:
     uid: int | None = None
     gid: int | None = None
 
-    def run(
-        self, command: Sequence[str | Path], *, output: int, timeout_s: float, keep_fds: Sequence[int] = ()
-    ) -> int:
+    def run(self, command: Sequence[str | Path], *, output: int, timeout_s: float, keep_fds: Sequence[int] = ()) -> int:
         """Run `command` as this account, away from our environment and folder; both its outputs go to fd `output`.
 
         Return its exit code. Raises OSError if it cannot be executed, subprocess.TimeoutExpired after `timeout_s`.
@@ -103,7 +101,7 @@ class Engine:
 
 
 def choose_account(cluster: Path) -> Account:
-    """Return who must run the engine over the folder `cluster`: its owner where it exists. Raises EmbeddedUnavailable."""
+    """Return who must run the engine over the folder `cluster`: its owner, if it exists. Raises EmbeddedUnavailable."""
     if os.geteuid() != 0:
         return Account(name="")
     if cluster.exists() and (owner := cluster.stat()).st_uid != 0:
@@ -115,8 +113,8 @@ def choose_account(cluster: Path) -> Account:
             continue
         return Account(name, found.pw_uid, found.pw_gid)
     raise EmbeddedUnavailable(
-        f"PostgreSQL does not run as root, and this system has none of the accounts {', '.join(ACCOUNTS)} to run it as: "
-        f"create one, start Tasuki as an ordinary user, or set TASUKI_DSN to a PostgreSQL of your own"
+        f"PostgreSQL does not run as root, and this system has none of the accounts {', '.join(ACCOUNTS)}: "
+        f"create one to run it, start Tasuki as an ordinary user, or set TASUKI_DSN to a PostgreSQL of your own"
     )
 
 
