@@ -163,7 +163,7 @@ class EmbeddedPostgres:
             files.configure(fresh_port=fresh_port)
             (files.data / "postmaster.pid").unlink(missing_ok=True)
             options = shlex.join(["-c", f"config_file={files.config}", "-c", f"hba_file={files.hba}"])
-            command = [engine.programs / "pg_ctl", "-D", files.data, "-W", "-o", options, "start"]
+            command: list[str | Path] = [engine.programs / "pg_ctl", "-D", files.data, "-W", "-o", options, "start"]
             account.run(command, output=log, timeout_s=30, keep_fds=[running])
         except subprocess.TimeoutExpired as error:
             raise EmbeddedUnavailable(f"{error}. {files.log_tail()}") from error
