@@ -53,8 +53,8 @@ class EmbeddedPostgres:
     def __init__(
         self, data_dir: Path, *, fsync: bool = True, settings: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        self._data_dir = Path(data_dir).absolute()
-        self._files = ClusterFiles(self._data_dir / "postgres", fsync=fsync, settings=settings)
+        self.data_dir = Path(data_dir).absolute()
+        self._files = ClusterFiles(self.data_dir / "postgres", fsync=fsync, settings=settings)
         self._use: int | None = None
         self._guard = threading.Lock()
 
@@ -221,11 +221,11 @@ class EmbeddedPostgres:
         base = self._files.base
         as_root = os.geteuid() == 0
         mode = 0o711 if as_root else 0o700
-        self._data_dir.parent.mkdir(parents=True, exist_ok=True)
+        self.data_dir.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
-            self._data_dir.mkdir(mode=mode)
-        if as_root and {entry.name for entry in self._data_dir.iterdir()} <= OURS_BEFORE_START:
-            self._data_dir.chmod(self._data_dir.stat().st_mode | 0o111)
+            self.data_dir.mkdir(mode=mode)
+        if as_root and {entry.name for entry in self.data_dir.iterdir()} <= OURS_BEFORE_START:
+            self.data_dir.chmod(self.data_dir.stat().st_mode | 0o111)
         base.mkdir(mode=mode, exist_ok=True)
         if as_root:
             base.chmod(mode)

@@ -1,24 +1,11 @@
-"""Events and their ids: what is appended, and how what was read is named."""
+"""Events: their kinds, the names of what they make, and how one is served."""
 
 import re
-import secrets
-import time
-import uuid
 
-SESSION_ID = re.compile(r"ses_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+from eventstore.wire.message import served_message
+
 _SNAPSHOT_ID = re.compile(r"snap_([1-9][0-9]{0,17})")
-
-
-def new_session_id() -> str:
-    """Return `ses_<uuid>` with a version 7 uuid (RFC 9562): ids made later sort later."""
-    return f"ses_{uuid7()}"
-
-
-def uuid7() -> uuid.UUID:
-    """Return a version 7 uuid: 48 bits of Unix milliseconds, then random."""
-    number = (time.time_ns() // 1_000_000) << 80 | secrets.randbits(80)
-    number = number & ~(0xF << 76) | 0x7 << 76
-    return uuid.UUID(int=number & ~(0x3 << 62) | 0x2 << 62)
+_line_break = re.compile(rb"\r\n|\r|\n")
 
 
 def snapshot_id(seq: int) -> str:
@@ -30,3 +17,14 @@ def snapshot_seq(snapshot_id: str) -> int | None:
     """Return the number in `snap_<n>`, None where it is no snapshot id."""
     match = _SNAPSHOT_ID.fullmatch(snapshot_id)
     return int(match[1]) if match else None
+
+
+def served_payload(kind: str, session_id: str, seq: int, stored: bytes) -> bytes:
+    """Return an event's payload as it is read: a message with the server's fields, others as they were stored."""
+    return served_message(session_id, seq, stored) if kind == "message.appended" else stored
+
+
+def sse_event(kind: str, seq: int, payload: bytes) -> bytes:
+    """Return one server-sent event (WHATWG HTML, 9.2.6). Line breaks in JSON are white space: a data line for each piece."""
+    lines = b"".join(b"data: %b\n" % line for line in _line_break.split(payload))
+    return b"event: %b\nid: %d\n%b\n" % (kind.encode(), seq, lines)

@@ -6,6 +6,7 @@ create table if not exists tasuki.sessions (
     session_id    text not null unique,
     project_id    text not null,
     title         text not null default '',
+    agent_source  text,                      -- the agent that its messages come from, as its meta says
     meta          bytea not null,
     meta_seq      bigint not null,           -- last event that set meta
     head_seq      bigint not null,           -- last message over the lineage, 0 for none
@@ -26,9 +27,9 @@ create index if not exists sessions_of_parent on tasuki.sessions (parent_no, ses
 create or replace function tasuki.fold_sessions(from_seq bigint, to_seq bigint) returns void language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 begin
-    insert into tasuki.sessions as s (session_no, session_id, project_id, title, meta, meta_seq, head_seq, last_seq,
+    insert into tasuki.sessions as s (session_no, session_id, project_id, title, agent_source, meta, meta_seq, head_seq, last_seq,
         created_at, updated_at, parent_no, snapshot_seq, up_to_seq, lineage_nos, lineage_tos)
-    select l.seq, l.facts ->> 'session_id', l.facts ->> 'project_id', coalesce(l.facts ->> 'title', ''), l.meta, l.seq,
+    select l.seq, l.facts ->> 'session_id', l.facts ->> 'project_id', coalesce(l.facts ->> 'title', ''), l.facts ->> 'agent_source', l.meta, l.seq,
            coalesce((l.facts ->> 'head_seq')::bigint, 0), l.seq, l.created_at, l.created_at,
            (l.facts ->> 'parent_no')::bigint, (l.facts ->> 'snapshot_seq')::bigint, (l.facts ->> 'up_to_seq')::bigint,
            coalesce((select array_agg(x::bigint order by o) from jsonb_array_elements_text(l.facts -> 'lineage_nos') with ordinality t(x, o)), '{}'),
@@ -45,7 +46,8 @@ begin
            updated_at    = e.updated_at,
            meta_seq      = coalesce(e.meta_seq, s.meta_seq),
            meta          = coalesce(m.meta, s.meta),
-           title         = case when m.meta is null then s.title else coalesce(m.facts ->> 'title', '') end
+           title         = case when m.meta is null then s.title else coalesce(m.facts ->> 'title', '') end,
+           agent_source  = case when m.meta is null then s.agent_source else m.facts ->> 'agent_source' end
       from (select l.session_no,
                    max(l.seq) filter (where l.kind = 'message.appended')     as head_seq,
                    max(l.seq)                                                as last_seq,

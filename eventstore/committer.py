@@ -1,0 +1,166 @@
+"""Commit together what waits together: appends that queue while a commit runs go into the next one.
+
+Rule 1: no timer. A lone append goes at once; a batch forms only because a commit is under way.
+Rule 2: a batch is capped by count and bytes, and large requests have a lane of their own, so that small ones do not wait
+        behind them for more than the append lock.
+Rule 3: no two requests of a batch depend on each other; one that would waits, and what is behind it for that session too.
+Rule 4: a request that the database refuses is tried alone and fails alone.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import anyio
+
+from eventstore.append import Appended, AppendRequest, batch_arguments, outcomes
+from eventstore.db import Database
+from eventstore.errors import Internal, LogBusy, Overloaded, StoreError, StoreUnavailable
+
+BATCH_EVENTS_MAX = 256
+BATCH_BYTES_MAX = 1024 * 1024
+LARGE_REQUEST_BYTES = 64 * 1024
+_NOT_THE_REQUESTS_FAULT = (StoreUnavailable, LogBusy)
+
+
+@dataclass(eq=False)
+class _Waiting:
+    request: AppendRequest
+    answered: anyio.Event = field(default_factory=anyio.Event)
+    outcome: list[Appended] | StoreError | None = None
+
+    def answer(self, outcome: list[Appended] | StoreError) -> None:
+        self.outcome = outcome
+        self.answered.set()
+
+
+class _Lane:
+    """A queue and its wake-up."""
+
+    def __init__(self) -> None:
+        self.queue: deque[_Waiting] = deque()
+        self.filled = anyio.Event()
+
+    def put(self, waiting: _Waiting) -> None:
+        self.queue.append(waiting)
+        self.filled.set()
+
+    def take_batch(self) -> list[_Waiting]:
+        """Remove and return the next batch, in order; what cannot go along stays, in order."""
+        batch, left = _Batch(), deque[_Waiting]()
+        while self.queue and not batch.is_full:
+            waiting = self.queue.popleft()
+            if not batch.take(waiting):
+                left.append(waiting)
+        left.extend(self.queue)
+        self.queue = left
+        if not left:
+            self.filled = anyio.Event()
+        return batch.members
+
+
+class _Batch:
+    """Requests that can share a commit."""
+
+    def __init__(self) -> None:
+        self.members: list[_Waiting] = []
+        self.is_full = False
+        self._events = 0
+        self._bytes = 0
+        self._keys: set[bytes] = set()
+        self._sessions: set[str] = set()
+        self._closed: set[str] = set()  # sessions that no later request of this batch may touch
+
+    def take(self, waiting: _Waiting) -> bool:
+        request = waiting.request
+        sessions = {event.session_id for event in request.events if event.session_id}
+        keys = {event.append_key for event in request.events}
+        if self.members and (
+            self._events + len(request.events) > BATCH_EVENTS_MAX or self._bytes + request.size_bytes > BATCH_BYTES_MAX
+        ):
+            self.is_full = True
+            return False
+        if keys & self._keys or sessions & self._closed or (request.looks_at_session and sessions & self._sessions):
+            self._closed |= sessions
+            return False
+        self.members.append(waiting)
+        self._events += len(request.events)
+        self._bytes += request.size_bytes
+        self._keys |= keys
+        self._sessions |= sessions
+        if request.looks_at_session:
+            self._closed |= sessions
+        return True
+
+
+class Committer:
+    """The writer of one server process. `on_commit(last_seq, session_ids)` is called after each commit that wrote something."""
+
+    def __init__(self, database: Database, on_commit: Callable[[int, set[str]], None], requests_max: int, bytes_max: int) -> None:
+        self._database = database
+        self._on_commit = on_commit
+        self._requests_max, self._bytes_max = requests_max, bytes_max
+        self._small, self._large = _Lane(), _Lane()
+        self._requests = self._bytes = 0
+
+    async def submit(self, request: AppendRequest) -> list[Appended]:
+        """Append a request's events and return where they stand, in order.
+
+        Raises what the log answers (AppendIdReused, SeqConflict, SessionNotFound, SessionDeleted, TooLarge, MetaMoved),
+        Overloaded when too much waits, LogBusy, StoreUnavailable.
+        """
+        size = request.size_bytes
+        if self._requests and (self._requests >= self._requests_max or self._bytes + size > self._bytes_max):
+            raise Overloaded("Too many appends wait to be written. Nothing of this one was; try again shortly.")
+        waiting = _Waiting(request)
+        self._requests, self._bytes = self._requests + 1, self._bytes + size
+        try:
+            (self._large if size > LARGE_REQUEST_BYTES else self._small).put(waiting)
+            await waiting.answered.wait()
+        finally:
+            self._requests, self._bytes = self._requests - 1, self._bytes - size
+        if isinstance(waiting.outcome, StoreError):
+            raise waiting.outcome
+        assert waiting.outcome is not None
+        return waiting.outcome
+
+    async def run(self) -> None:
+        """Write what is submitted, until cancelled."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._write, self._small)
+            tasks.start_soon(self._write, self._large)
+
+    async def _write(self, lane: _Lane) -> None:
+        while True:
+            await lane.filled.wait()
+            batch = lane.take_batch()
+            with anyio.CancelScope(shield=True):  # an append once sent is answered, also while the server stops
+                await self._commit(batch)
+
+    async def _commit(self, batch: list[_Waiting]) -> None:
+        requests = [waiting.request for waiting in batch]
+        try:
+            rows = await self._database.call("append_events", **batch_arguments(requests))
+        except _NOT_THE_REQUESTS_FAULT as error:
+            _answer_all(batch, error)
+        except StoreError as error:
+            if len(batch) == 1:
+                _answer_all(batch, error)
+            else:
+                for waiting in batch:
+                    await self._commit([waiting])
+        except BaseException:
+            _answer_all(batch, Internal("The append ended without an answer; repeat it with the same append_id."))
+            raise
+        else:
+            for waiting, outcome in zip(batch, outcomes(requests, rows), strict=True):
+                waiting.answer(outcome)
+            written = [row[1] for row in rows if row[1] and not row[2]]
+            if written:
+                sessions = {event.session_id for request in requests for event in request.events if event.session_id}
+                self._on_commit(max(written), sessions)
+
+
+def _answer_all(batch: list[_Waiting], error: StoreError) -> None:
+    for waiting in batch:
+        waiting.answer(type(error)(error.detail, **error.facts))

@@ -1,0 +1,56 @@
+"""Derive: what views need to know of an event, taken from it once, at its append. Pure.
+
+Strings are cleaned here, so that no fold meets what PostgreSQL's jsonb cannot hold (NUL, lone surrogates), and cut, so that
+no row grows with a writer's mistake.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from eventstore.wire.codec import Number
+
+TEXT_CHARS_MAX = 200
+LIST_ITEMS_MAX = 50
+_unstorable = re.compile("[\0\ud800-\udfff]")
+_usage_names = ("input_tokens", "output_tokens", "total_tokens")
+
+
+def clean(text: str) -> str:
+    """Return a string that every column can hold, at most TEXT_CHARS_MAX long."""
+    return _unstorable.sub("\ufffd", text[:TEXT_CHARS_MAX])
+
+
+def message_facts(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return what views need of a message: model, agent, origin, status, names of the tools called, tokens."""
+    metadata = fields.get("metadata") or {}
+    facts: dict[str, Any] = {}
+    for name in ("model", "agent_source", "origin", "status"):
+        if isinstance(metadata.get(name), str):
+            facts[name] = clean(metadata[name])
+    if metadata.get("is_error") is True:
+        facts["is_error"] = True
+    tools = {clean(call["function"]["name"]) for call in fields.get("tool_calls") or []}
+    if tools:
+        facts["tools"] = sorted(tools)[:LIST_ITEMS_MAX]
+    usage = metadata.get("usage")
+    if isinstance(usage, dict):
+        counts = {name: usage[name].as_int() for name in _usage_names if isinstance(usage.get(name), Number)}
+        facts |= {name: count for name, count in counts.items() if count is not None}
+    return facts
+
+
+def meta_facts(meta: dict[str, Any]) -> dict[str, Any]:
+    """Return what views need of a session's meta: title and agent."""
+    return {name: clean(meta[name]) for name in ("title", "agent_source") if isinstance(meta.get(name), str)}
+
+
+def said_at(created_at: Any) -> datetime | None:
+    """Return a writer's RFC 3339 time, None where it cannot be told as a moment."""
+    if not isinstance(created_at, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(created_at.upper())
+        return moment.astimezone(UTC) if moment.tzinfo else None
+    except (ValueError, OverflowError):
+        return None

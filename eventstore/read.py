@@ -1,0 +1,168 @@
+"""Read: pages of a session over its lineage, and of the whole log. Stored bytes are joined, never decoded.
+
+A session's lineage never changes, so each process remembers it; what changes (head, deletion) comes with every page.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from eventstore.db import Database
+from eventstore.errors import SessionDeleted, SessionNotFound
+from eventstore.lineage import Part, parts_after
+from eventstore.wire.codec import quote
+from eventstore.wire.event import served_payload, sse_event
+from eventstore.wire.message import served_message, with_native
+
+PAGE_COUNT_MAX = 1000
+PAGE_BYTES_MAX = 4 * 1024 * 1024
+_REMEMBERED_MAX = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRef:
+    """What never changes of a session, and the agent its messages come from where they do not say."""
+
+    session_no: int
+    session_id: str
+    project_id: str
+    lineage: tuple[Part, ...]  # ancestors that it reads, eldest first, without itself
+    agent_source: str | None
+
+
+@dataclass(slots=True)
+class Page:
+    """Items in seq order. `head_seq`: of the session's last message, or of the log's last event."""
+
+    seqs: list[int]
+    items: list[bytes]
+    head_seq: int
+    encoded: dict[Any, bytes] = field(default_factory=dict)  # answers made of it, for those who share it
+
+    def after(self, after_seq: int, max_count: int) -> "Page":
+        """The part of this page that a reader at `after_seq` has not seen."""
+        start = next((i for i, seq in enumerate(self.seqs) if seq > after_seq), len(self.seqs))
+        if start == 0 and len(self.seqs) <= max_count:
+            return self
+        return Page(self.seqs[start : start + max_count], self.items[start : start + max_count], self.head_seq)
+
+
+class Reader:
+    """Reads for one server process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._remembered: OrderedDict[str, SessionRef] = OrderedDict()
+
+    async def find(self, session_id: str) -> SessionRef:
+        """Return what never changes of a session, deleted or not. Raises SessionNotFound."""
+        known = self._remembered.get(session_id)
+        if known:
+            self._remembered.move_to_end(session_id)
+            return known
+        row = await self.session_row(session_id)
+        parts = zip(row["lineage_nos"], row["lineage_tos"], row["lineage_ids"], strict=True)
+        lineage = tuple(Part(no, to, name) for no, to, name in parts)
+        return self.remember(SessionRef(row["session_no"], session_id, row["project_id"], lineage, row["agent_source"]))
+
+    def remember(self, ref: SessionRef) -> SessionRef:
+        """Keep a session's facts at hand, and let go of the ones longest unused."""
+        self._remembered[ref.session_id] = ref
+        if len(self._remembered) > _REMEMBERED_MAX:
+            self._remembered.popitem(last=False)
+        return ref
+
+    def forget(self, session_id: str | None = None) -> None:
+        """Forget one session's facts, or all: another history has come, or its meta was changed."""
+        if session_id is None:
+            self._remembered.clear()
+        else:
+            self._remembered.pop(session_id, None)
+
+    async def session_row(self, session_id: str) -> dict[str, Any]:
+        """Return a session's row by column name. Raises SessionNotFound."""
+        rows = await self._database.call("find_session", session_id=session_id)
+        if not rows:
+            raise SessionNotFound(f"There is no session {session_id[:80]!a}.", session_id=session_id[:80])
+        return dict(zip(SESSION_COLUMNS, rows[0], strict=True))
+
+    async def messages(self, ref: SessionRef, after_seq: int, max_count: int, with_natives: bool = False) -> Page:
+        """Return the session's messages with seq > `after_seq`, as served. Raises SessionDeleted, SessionNotFound."""
+        parts = parts_after(ref.lineage, ref.session_no, ref.session_id, after_seq)
+        rows = await self._database.call_raw(
+            "read_page",
+            **_page_arguments(ref, parts, after_seq),
+            max_count=max_count,
+            max_bytes=PAGE_BYTES_MAX,
+            with_native=with_natives,
+        )
+        page, count = _begin(rows, ref)
+        int_, bytes_ = rows.int, rows.bytes
+        for row in range(count):
+            seq = int_(row, 3) or 0
+            item = served_message(parts[(int_(row, 2) or 1) - 1].session_id, seq, bytes_(row, 4) or b"{}")
+            page.seqs.append(seq)
+            page.items.append(with_native(item, bytes_(row, 5)) if with_natives else item)
+        assert page.seqs == sorted(page.seqs)
+        return page
+
+    async def events(self, ref: SessionRef, after_seq: int, max_count: int, is_following: bool = False) -> Page:
+        """Return the session's events of every kind with seq > `after_seq`, each as a server-sent event.
+
+        Of ancestors what is inherited: messages and native records. Raises SessionNotFound and, unless the reader was
+        there before (`is_following`) and is to see the deletion itself, SessionDeleted.
+        """
+        parts = parts_after(ref.lineage, ref.session_no, ref.session_id, after_seq)
+        rows = await self._database.call_raw(
+            "read_events", **_page_arguments(ref, parts, after_seq), max_count=max_count, max_bytes=PAGE_BYTES_MAX
+        )
+        page, count = _begin(rows, ref, is_deleted_fine=is_following)
+        for row in range(count):
+            seq, kind = rows.int(row, 3) or 0, (rows.bytes(row, 4) or b"").decode()
+            page.seqs.append(seq)
+            payload = served_payload(kind, parts[(rows.int(row, 2) or 1) - 1].session_id, seq, rows.bytes(row, 6) or b"{}")
+            page.items.append(sse_event(kind, seq, payload))
+        return page
+
+    async def log(self, after_seq: int, max_count: int) -> Page:
+        """Return the whole log's events with seq > `after_seq`, each as the JSON object that `/v1/log` gives."""
+        rows = await self._database.call("read_log", after_seq=after_seq, max_count=max_count, max_bytes=PAGE_BYTES_MAX)
+        page = Page([], [], rows[0][0])
+        for _, seq, session_id, kind, append_id, body, created_at in rows:
+            if seq is not None:
+                page.seqs.append(seq)
+                page.items.append(log_event(seq, session_id, kind, append_id, body, created_at))
+        return page
+
+
+SESSION_COLUMNS = (
+    "session_no", "project_id", "meta", "meta_seq", "head_seq", "last_seq", "message_count", "deleted_seq", "created_at",
+    "updated_at", "parent_no", "snapshot_seq", "up_to_seq", "lineage_nos", "lineage_tos", "lineage_ids", "agent_source",
+)  # fmt: skip
+
+
+def _page_arguments(ref: SessionRef, parts: list[Part], after_seq: int) -> dict[str, Any]:
+    return {
+        "session_no": ref.session_no,
+        "part_nos": [part.session_no for part in parts],
+        "part_afters": [after_seq for _ in parts],
+        "part_tos": [part.to_seq for part in parts],
+    }
+
+
+def _begin(rows: Any, ref: SessionRef, is_deleted_fine: bool = False) -> tuple[Page, int]:
+    """The empty page and how many rows it gets."""
+    if rows.count == 0:
+        raise SessionNotFound(f"There is no session {ref.session_id}.", session_id=ref.session_id)
+    if rows.int(0, 1) is not None and not is_deleted_fine:
+        raise SessionDeleted(session_id=ref.session_id)
+    return Page([], [], rows.int(0, 0) or 0), 0 if rows.int(0, 3) is None else rows.count
+
+
+def log_event(seq: int, session_id: str | None, kind: str, append_id: str, body: bytes, created_at: Any) -> bytes:
+    """Return one event of the log as JSON."""
+    head = (
+        f'{{"seq":{seq},"session_id":{quote(session_id) if session_id else "null"},"kind":"{kind}",'
+        f'"append_id":{quote(append_id)},"created_at":"{created_at.isoformat().replace("+00:00", "Z")}","payload":'
+    )
+    return head.encode() + served_payload(kind, session_id or "", seq, body) + b"}"

@@ -1,0 +1,183 @@
+"""Tail: catch up from a seq, then wait for what comes. Waiters of one session share one read and one encoding.
+
+Rule 1: register for wake-ups before the first read, so that there is no seam to lose events in.
+Rule 2: a wake-up says "look again" and nothing more; events come only from a read.
+Rule 3: a waiter holds a place in a list and no database connection.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+import anyio
+from anyio.abc import TaskGroup
+
+from eventstore.errors import StoreError
+from eventstore.read import PAGE_COUNT_MAX, Page, Reader, SessionRef
+
+Mode = Literal["messages", "natives", "events", "log"]
+_RETRY_S = 1.0
+_IDLE_CHANNELS_MAX = 4096
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    after_seq: int
+    woken: anyio.Event = field(default_factory=anyio.Event)
+    page: Page | None = None
+    error: StoreError | None = None
+
+
+class _Channel:
+    """The waiters of one session in one mode. `known_head`: nothing that they wait for lies between it and the log's head,
+    as far as this process has been told."""
+
+    def __init__(self, mode: Mode, read: Callable[[int], Awaitable[Page]]) -> None:
+        self.mode, self.read = mode, read
+        self.waiters: set[_Waiter] = set()
+        self.known_head: int | None = None
+        self.version = 0  # how often it was woken: a read begun before a wake-up says nothing of what is there after it
+        self.is_dirty = False
+        self.is_reading = False
+
+    def learn(self, page: Page, version: int) -> None:
+        """Take the head from a read that began at `version`, unless something came since. Events have no such head."""
+        if version == self.version and self.mode != "events":
+            self.known_head = page.head_seq
+
+
+class Tails:
+    """All that is waited for in one server process."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._channels: dict[tuple[int, Mode], _Channel] = {}
+        self._tasks: TaskGroup | None = None
+        self.stopping = anyio.Event()
+
+    async def run(self) -> None:
+        """Read for those who were woken, until cancelled."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            await anyio.sleep_forever()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait now."""
+        return sum(len(channel.waiters) for channel in self._channels.values())
+
+    def wake(self, session_nos: set[int] | None) -> None:
+        """Let the waiters of these sessions look again, and those of the whole log; None: all."""
+        if session_nos is None:
+            keys = list(self._channels)
+        else:
+            modes: tuple[Mode, ...] = ("messages", "natives", "events")
+            keys = [(no, mode) for no in session_nos for mode in modes] + [(0, "log")]
+        for key in keys:
+            channel = self._channels.get(key)
+            if channel:
+                self._mark(key, channel)
+
+    def stop(self) -> None:
+        """Answer all who wait with what there is: nothing yet."""
+        self.stopping.set()
+        for channel in self._channels.values():
+            for waiter in channel.waiters:
+                waiter.woken.set()
+
+    async def next_page(
+        self, ref: SessionRef | None, mode: Mode, after_seq: int, max_count: int, wait_s: float, is_following: bool = False
+    ) -> Page:
+        """Return what comes after `after_seq` of a session (None: of the log), waiting up to `wait_s` for it.
+
+        An empty page means "nothing yet". Raises SessionDeleted (for events: unless the reader `is_following` and shall
+        see the deletion itself), SessionNotFound, StoreUnavailable.
+        """
+        channel = self._channel(ref, mode)
+        with self._registered(channel, after_seq) as waiter:
+            head = channel.known_head
+            if head is None or after_seq < head:
+                version = channel.version
+                page = await self._read(ref, mode, after_seq, max_count, is_following)
+                channel.learn(page, version)
+                if page.seqs or wait_s <= 0:
+                    return page
+                head = page.head_seq
+            with anyio.move_on_after(0 if self.stopping.is_set() else wait_s):
+                await waiter.woken.wait()
+            if waiter.error:
+                raise waiter.error
+            return waiter.page.after(after_seq, max_count) if waiter.page else Page([], [], head)
+
+    def _channel(self, ref: SessionRef | None, mode: Mode) -> _Channel:
+        key = (ref.session_no if ref else 0, mode)
+        channel = self._channels.get(key)
+        if channel is None:
+            if len(self._channels) >= _IDLE_CHANNELS_MAX:
+                idle = [k for k, c in self._channels.items() if not c.waiters and not c.is_reading]
+                for old in idle[: len(idle) // 2 + 1]:
+                    del self._channels[old]
+            channel = self._channels[key] = _Channel(mode, lambda after: self._read(ref, mode, after, PAGE_COUNT_MAX, True))
+        return channel
+
+    @contextmanager
+    def _registered(self, channel: _Channel, after_seq: int) -> Iterator[_Waiter]:
+        waiter = _Waiter(after_seq)
+        channel.waiters.add(waiter)
+        try:
+            yield waiter
+        finally:
+            channel.waiters.discard(waiter)
+
+    async def _read(self, ref: SessionRef | None, mode: Mode, after_seq: int, max_count: int, is_following: bool) -> Page:
+        if ref is None:
+            return await self._reader.log(after_seq, max_count)
+        if mode == "events":
+            return await self._reader.events(ref, after_seq, max_count, is_following)
+        return await self._reader.messages(ref, after_seq, max_count, with_natives=mode == "natives")
+
+    def _mark(self, key: tuple[int, Mode], channel: _Channel) -> None:
+        channel.known_head = None
+        channel.version += 1
+        channel.is_dirty = True
+        if not channel.waiters and not channel.is_reading:
+            channel.is_dirty = False
+            del self._channels[key]
+        elif not channel.is_reading and self._tasks:
+            channel.is_reading = True
+            self._tasks.start_soon(self._serve, channel)
+
+    async def _serve(self, channel: _Channel) -> None:
+        """Read once for all who wait, again while more was said to have come."""
+        try:
+            while channel.is_dirty and channel.waiters:
+                channel.is_dirty = False
+                version, waiting = channel.version, list(channel.waiters)
+                try:
+                    page = await channel.read(min(waiter.after_seq for waiter in waiting))
+                except StoreError as error:
+                    if error.retryable:
+                        channel.is_dirty = True
+                        await anyio.sleep(_RETRY_S)
+                    else:
+                        _deliver_error(waiting, error)
+                else:
+                    channel.learn(page, version)
+                    _deliver(waiting, page)
+        finally:
+            channel.is_reading = channel.is_dirty = False
+
+
+def _deliver(waiting: list[_Waiter], page: Page) -> None:
+    last = page.seqs[-1] if page.seqs else 0
+    for waiter in waiting:
+        if waiter.after_seq < last:
+            waiter.page = page
+            waiter.woken.set()
+
+
+def _deliver_error(waiting: list[_Waiter], error: StoreError) -> None:
+    for waiter in waiting:
+        waiter.error = error
+        waiter.woken.set()
