@@ -16,6 +16,7 @@ import shutil
 import signal
 import socket
 import struct
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -54,6 +55,8 @@ SETTINGS: Mapping[str, str] = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
+# Order and case are PostgreSQL's own everywhere; what is a letter, pg_trgm still asks the platform.
+CTYPE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 HBA = f"host all all {HOST}/32 scram-sha-256\n"
 
 
@@ -89,8 +92,8 @@ class ClusterFiles:
         account.own(staged)
         password_file = self._write_password(account)
         command: list[str | Path] = [engine.programs / "initdb", "-D", staged, "-U", ROLE, "--encoding=UTF8"]
-        command += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions"]
-        command += ["--auth=scram-sha-256", f"--pwfile={password_file}"]
+        command += ["--locale=C", f"--lc-ctype={CTYPE}", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        command += ["--no-instructions", "--auth=scram-sha-256", f"--pwfile={password_file}"]
         command += [] if self._fsync else ["--no-sync"]
         code = account.run(command, output=log, timeout_s=timeout_s, keep_fds=keep_fds)
         password_file.unlink()
