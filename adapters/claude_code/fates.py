@@ -1,0 +1,54 @@
+"""Why a line is no message: the reason, and the path under which the report counts it."""
+
+from collections.abc import Iterable, Sequence
+
+from adapters.claude_code.live_branch import Tree, walk, with_parallel_lines
+from adapters.claude_code.records import KNOWN_TYPES, MESSAGE_TYPES, Line
+
+ABANDONED = "abandoned: on a branch that was left by a rewind, an edit or a retry"
+COMPACTED = "compacted: a summary on the live branch stands for it"
+SIDECHAIN = "sidechain: a sub-agent's line inside the main file"
+REPEATED = "repeated: another line with this uuid counts"
+NO_UUID = "a message line without a uuid stands in no branch"
+UNKNOWN = "unknown record type"
+NO_MESSAGE = "no message"
+
+
+def reasons(tree: Tree, lines: Iterable[Line], branch: Sequence[Line], live: set[int]) -> dict[int, str]:
+    """Return the reason of every line whose number is not in `live`, by number."""
+    compacted = _compacted(tree, branch)
+    return {line.number: _reason(tree, line, compacted) for line in lines if line.number not in live}
+
+
+def path_of(line: Line) -> str:
+    """Where the report counts a line."""
+    if line.problem:
+        return "lines/unreadable"
+    return "/".join(filter(None, ("lines", line.type or "untyped", line.subtype)))
+
+
+def _reason(tree: Tree, line: Line, compacted: set[str]) -> str:
+    if line.problem:
+        return line.problem
+    if line.type not in KNOWN_TYPES:
+        return UNKNOWN
+    if line.type not in MESSAGE_TYPES:
+        return NO_MESSAGE
+    if not line.uuid:
+        return NO_UUID
+    if tree.nodes[line.uuid] is not line:
+        return REPEATED
+    if line.is_sidechain:
+        return SIDECHAIN
+    return COMPACTED if line.uuid in compacted else ABANDONED
+
+
+def _compacted(tree: Tree, branch: Sequence[Line]) -> set[str]:
+    """The lines that the live branch's compactions stand for: the branch as it was before each of them."""
+    compacted: set[str] = set()
+    root = branch[0] if branch else None
+    while root and root.logical_parent and root.logical_parent not in compacted:
+        before = walk(tree, root.logical_parent)
+        compacted.update(line.uuid for line in with_parallel_lines(tree, before))
+        root = before[0] if before else None
+    return compacted

@@ -1,0 +1,46 @@
+"""The agents we read, and which of them a file is from. A new agent adds one line to `READERS`."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from adapters.claude_code import detect as claude_code_detect
+from adapters.claude_code import reader as claude_code
+from adapters.conversion import Conversion
+
+CONFIDENCE_MIN = 0.5
+
+
+class Read(Protocol):
+    """Lines of a file in, a session out. Never raises for what the lines hold."""
+
+    def __call__(self, lines: Iterable[bytes], *, is_final: bool = True) -> Conversion: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How to know an agent's files, and how to read them."""
+
+    detect: Callable[[Iterable[bytes]], tuple[float, str]]
+    read: Read
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """What a file seems to be; `version` is the agent's own, "" where the file does not say."""
+
+    agent: str
+    version: str
+    confidence: float  # 0 to 1
+
+
+READERS: Mapping[str, Reader] = {
+    "claude-code": Reader(claude_code_detect.detect, claude_code.read),
+}
+
+
+def detect(lines: Sequence[bytes]) -> Detection | None:
+    """Return the agent that wrote these lines (a few dozen are enough), or None when no reader is sure."""
+    guesses = (Detection(agent, *reader.detect(lines)[::-1]) for agent, reader in READERS.items())
+    best = max(guesses, key=lambda guess: guess.confidence, default=None)
+    return best if best and best.confidence >= CONFIDENCE_MIN else None
