@@ -27,14 +27,14 @@ check: dev
 	.venv-dev/bin/ruff format --check .
 	.venv-dev/bin/ruff check .
 	.venv-dev/bin/mypy
-	.venv-dev/bin/lint-imports
+	.venv-dev/bin/lint-imports --no-logo
 	$(TEST) -q tests/house
 
 test: check
 	$(TEST) --ignore=tests/house
 
 test-long: dev
-	$(TEST) -m long
+	$(TEST) -m long -o faulthandler_timeout=3600
 
 bench: dev
 	.venv-dev/bin/python -m bench
@@ -43,24 +43,22 @@ clean:
 	rm -rf .venv .venv-dev .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# An environment is made anew when its lock changes, and never left half made: `.ready` comes last.
-.venv/.ready: requirements.lock pyproject.toml
-	$(call environment,.venv,requirements.lock)
+# An environment is made anew when its lock changes, and is never left half made: its stamps come last.
+.venv/.ready .venv-dev/.ready: %/.ready: %/.locked pyproject.toml
+	@$*/$(PIP) install --no-index --no-deps --no-build-isolation --editable .
+	@touch $@
 
-.venv-dev/.ready: requirements-dev.lock pyproject.toml
-	$(call environment,.venv-dev,requirements-dev.lock)
-
-define environment
-@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-  || { echo "Tasuki needs Python 3.11 or newer, and '$(PYTHON)' is not: make PYTHON=/path/to/python3" >&2; exit 1; }
-@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
-  || { echo "'$(PYTHON)' has no venv module (on Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
-@echo 'Installing into $(1) …'
-@rm -rf $(1) && $(PYTHON) -m venv $(1)
-@$(1)/$(PIP) install --require-hashes --only-binary=:all: -r $(2)
-@$(1)/$(PIP) install --no-index --no-deps --no-build-isolation -e .
-@touch $@
-endef
+.venv/.locked: requirements.lock
+.venv-dev/.locked: requirements-dev.lock
+.venv/.locked .venv-dev/.locked: %/.locked:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Tasuki needs Python 3.11 or newer, and '$(PYTHON)' is not: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
+	  || { echo "'$(PYTHON)' has no venv module (on Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+	@echo 'Installing into $* …'
+	@rm -rf $* && $(PYTHON) -m venv $*
+	@$*/$(PIP) install --require-hashes --only-binary=:all: --requirement $<
+	@touch $@
 
 # For maintainers: resolve the newest versions that pyproject.toml allows, for every Python and platform at once.
 lock: dev
