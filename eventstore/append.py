@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from eventstore.errors import AppendIdReused, Internal, MetaMoved, SeqConflict, SessionDeleted, SessionNotFound, StoreError, TooLarge
+from eventstore.errors import (
+    AppendIdReused,
+    Internal,
+    MetaMoved,
+    SeqConflict,
+    SessionDeleted,
+    SessionNotFound,
+    StoreError,
+    TooLarge,
+)
 from eventstore.redact import Redacted
 
 _ERROR_OF_REFUSAL: dict[str, type[StoreError]] = {

@@ -12,7 +12,15 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from eventstore.errors import Internal, InvalidSettings, LogBusy, ReadOnlyReplica, SchemaMissing, StoreError, StoreUnavailable
+from eventstore.errors import (
+    Internal,
+    InvalidSettings,
+    LogBusy,
+    ReadOnlyReplica,
+    SchemaMissing,
+    StoreError,
+    StoreUnavailable,
+)
 from eventstore.settings import Settings
 
 _CONNECTION_WAIT_S = 5.0
@@ -84,10 +92,12 @@ class Database:
 
     async def call_raw(self, function: str, **arguments: Any) -> Rows:
         """As `call`, for long answers: the rows as they came over the wire, in binary."""
-        return await self._run(self._queries[function], arguments, lambda cursor: Rows(cursor.pgresult))
+        rows: Rows = await self._run(self._queries[function], arguments, lambda cursor: Rows(cursor.pgresult))
+        return rows
 
     async def _rows(self, query: str, arguments: dict[str, Any]) -> list[tuple[Any, ...]]:
-        return await self._run(query, arguments, None)
+        rows: list[tuple[Any, ...]] = await self._run(query, arguments, None)
+        return rows
 
     async def _run(self, query: str, arguments: dict[str, Any], take: Any) -> Any:
         for is_last in (False, True):
@@ -140,7 +150,7 @@ def translate(error: Exception) -> StoreError:
 
 def _is_connection_lost(error: Exception) -> bool:
     """Class 08 and 57P0x, or an operational error without a state: the link is gone, the outcome unknown."""
-    sqlstate = getattr(error, "sqlstate", None)
+    sqlstate: str | None = getattr(error, "sqlstate", None)
     if sqlstate:
         return sqlstate.startswith(("08", "57P0"))
     return isinstance(error, psycopg.OperationalError) and not isinstance(error, PoolTimeout)

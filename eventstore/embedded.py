@@ -38,7 +38,7 @@ STOP_CUT_S = 3.0
 STOP_TURN_S = 3.0
 """For the turn to stop it; whoever does not yield that uses the server, or is stopping it."""
 POLL_S = 0.01
-LAUNCHES_MAX = 3
+LAUNCHES_MAX = 5
 OURS_BEFORE_START = {"postgres", "tasuki.toml"}
 """A data directory with nothing else in it is surely ours, and may be opened to the engine's account for passing."""
 
@@ -50,9 +50,7 @@ class EmbeddedPostgres:
     crash of the machine loses the cluster: for tests only.
     """
 
-    def __init__(
-        self, data_dir: Path, *, fsync: bool = True, settings: Mapping[str, str] = MappingProxyType({})
-    ) -> None:
+    def __init__(self, data_dir: Path, *, fsync: bool = True, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         self.data_dir = Path(data_dir).absolute()
         self._files = ClusterFiles(self.data_dir / "postgres", fsync=fsync, settings=settings)
         self._use: int | None = None
@@ -82,21 +80,18 @@ class EmbeddedPostgres:
                 return
             use, self._use = self._use, None
             try:
-                with self._starting(time.monotonic() + STOP_TURN_S):
-                    os.close(use)
+                # If the folder is gone, or another process starts or stops the server all the time, it is theirs now.
+                with suppress(OSError, EmbeddedUnavailable), self._starting(time.monotonic() + STOP_TURN_S):
+                    fcntl.flock(use, fcntl.LOCK_UN)
                     self._stop_if_last()
-            except (OSError, EmbeddedUnavailable):
-                # The folder is gone, or another process has been starting or stopping all the time: it is theirs now.
-                with suppress(OSError):
-                    os.close(use)
+            finally:
+                os.close(use)
 
     def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
 
     def _start(self, deadline: float) -> int:
@@ -171,10 +166,13 @@ class EmbeddedPostgres:
             os.close(log)
 
     def _why_it_died(self, launches: int) -> bool:
-        """Return whether another port may help. Raises EmbeddedUnavailable when another launch would not."""
+        """Return whether the next launch needs another port. Raises EmbeddedUnavailable if it would end the same way."""
         tail = self._files.log_tail()
-        if launches < LAUNCHES_MAX and "could not bind" in tail:
-            return True
+        port_taken = "could not bind" in tail
+        # A server that was killed says nothing of why it ends.
+        gave_a_reason = any(word in tail for word in ("FATAL:", "PANIC:", "could not"))
+        if launches < LAUNCHES_MAX and (port_taken or not gave_a_reason):
+            return port_taken
         raise EmbeddedUnavailable(f"PostgreSQL ended while it started. {tail}")
 
     def _too_late(self) -> str:

@@ -87,7 +87,13 @@ class Tails:
                 waiter.woken.set()
 
     async def next_page(
-        self, ref: SessionRef | None, mode: Mode, after_seq: int, max_count: int, wait_s: float, is_following: bool = False
+        self,
+        ref: SessionRef | None,
+        mode: Mode,
+        after_seq: int,
+        max_count: int,
+        wait_s: float,
+        is_following: bool = False,
     ) -> Page:
         """Return what comes after `after_seq` of a session (None: of the log), waiting up to `wait_s` for it.
 

@@ -85,7 +85,8 @@ def _refresh(connection: psycopg.Connection) -> bool:
     for text in texts:
         connection.execute(text)
     connection.execute(
-        "insert into tasuki.installed (digest) values (%s) on conflict (one) do update set digest = excluded.digest", [digest]
+        "insert into tasuki.installed (digest) values (%s) on conflict (one) do update set digest = excluded.digest",
+        [digest],
     )
     return True
 
@@ -95,9 +96,7 @@ def _found_version(connection: psycopg.Connection) -> int:
     row = connection.execute("select to_regclass('tasuki.migrations')").fetchone()
     if not row or row[0] is None:
         return 0
-    row = connection.execute(
-        "select number, program_version from tasuki.migrations order by number desc limit 1"
-    ).fetchone()
+    row = connection.execute("select number, program_version from tasuki.migrations order by number desc limit 1").fetchone()
     number, program = row or (0, "")
     newest = _numbered()[-1][0]
     if number > newest:

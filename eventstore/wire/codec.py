@@ -6,13 +6,15 @@ It accepts more than JSON allows, so the rest is checked here: duplicate keys, N
 
 import json
 import re
-from collections.abc import Container, Iterator
-from json.decoder import scanstring
+from collections.abc import Callable, Container, Iterator
+from json import decoder as _json
 from typing import Any, NamedTuple
 
 from eventstore.errors import InvalidJson
 
 NESTING_MAX = 128
+
+scanstring: Callable[[str, int, bool], tuple[str, int]] = vars(_json)["scanstring"]  # public by name, absent from the type stubs
 
 _space = re.compile(r"[ \t\n\r]*")
 _string = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+'  # possessive: linear on any text, also on a string that never ends
@@ -58,9 +60,7 @@ class Document(NamedTuple):
     def with_members(self, first: dict[str, str], without: Container[str] = ()) -> str:
         """The object's text with `first` (name -> source text) before its own members, less those and the ones in `without`."""
         new = [f"{quote(name)}:{source}" for name, source in first.items()]
-        own = [
-            self.text[start:end] for name, (start, _, end) in self.spans.items() if name not in without and name not in first
-        ]
+        own = [self.text[start:end] for name, (start, _, end) in self.spans.items() if name not in without and name not in first]
         return "{" + ",".join(new + own) + "}"
 
 
@@ -87,9 +87,8 @@ def _no_constant(word: str) -> Any:
     raise InvalidJson(f"{word} is not JSON.")
 
 
-_decoder = json.JSONDecoder(
-    object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_int=Number, parse_float=Number
-)
+_decoder = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_int=Number, parse_float=Number)
+_scan_once: Callable[[str, int], tuple[Any, int]] = vars(_decoder)["scan_once"]
 
 
 def decode_text(raw: bytes) -> str:
@@ -236,7 +235,7 @@ def _key(text: str, at: int) -> tuple[str, int]:
 
 def _scan(text: str, at: int) -> tuple[Any, int]:
     try:
-        return _decoder.scan_once(text, at)
+        return _scan_once(text, at)
     except StopIteration as stop:
         raise InvalidJson(f"A value is expected at character {stop.value}.") from None
     except json.JSONDecodeError as error:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from eventstore.errors import InvalidMessage, InvalidRequest, StoreError
+from eventstore.errors import InvalidMessage, InvalidRequest, StoreError, TooLarge
 from eventstore.wire.codec import Document, Number, canonical, items, parse_object
 from eventstore.wire.message import SERVER_FIELDS, check_append_id, check_message
 
@@ -39,21 +39,18 @@ class MessagesBody:
     is_list: bool
 
 
-def messages_body(text: str, messages_max: int, append_id: str | None = None) -> MessagesBody:
+def messages_body(text: str, messages_max: int) -> MessagesBody:
     """Return the messages of a body: one message, or `{messages: [...], expected_seq?}`.
 
     Raises InvalidJson, InvalidMessage (with the `index` of the message), InvalidRequest.
     """
     document = parse_object(text)
     if "messages" not in document.fields or "role" in document.fields:
-        expected = _seq(document.fields.get("expected_seq"), "expected_seq")
-        return MessagesBody([_message(document)], expected, False)
+        return MessagesBody([_message(document)], None, False)
     _only(document, {"messages", "expected_seq"})
     if not isinstance(document.fields["messages"], list) or not document.fields["messages"]:
         raise InvalidRequest("`messages` must be a list of at least one message.")
     if len(document.fields["messages"]) > messages_max:
-        from eventstore.errors import TooLarge
-
         raise TooLarge(
             f"{len(document.fields['messages'])} messages in one request; at most {messages_max} are taken. Send several.",
             limit="request_messages_max",
@@ -111,15 +108,13 @@ def native_body(text: str) -> Body:
 def check_project_id(value: Any) -> str:
     """Return a project's id if it can be one: 1-200 characters, no control characters. Raises InvalidRequest."""
     if not isinstance(value, str) or not 1 <= len(value) <= PROJECT_ID_CHARS_MAX or _unstorable.search(value):
-        raise InvalidRequest(
-            f"`project_id` must be a string of 1 to {PROJECT_ID_CHARS_MAX} characters without control characters."
-        )
+        raise InvalidRequest(f"`project_id` must be a string of 1 to {PROJECT_ID_CHARS_MAX} characters without control characters.")
     return value
 
 
 def _message(document: Document) -> Body:
     check_message(document)
-    hashed = {k: v for k, v in document.fields.items() if k not in SERVER_FIELDS and k not in ("append_id", "expected_seq")}
+    hashed = {k: v for k, v in document.fields.items() if k not in SERVER_FIELDS and k != "append_id"}
     return Body(document, canonical(hashed), document.fields.get("append_id"))
 
 

@@ -2,7 +2,7 @@
 create or replace function tasuki.read_log(after_seq bigint, max_count integer, max_bytes bigint)
 returns table (head_seq bigint, seq bigint, session_id text, kind text, append_id text, body bytea, created_at timestamptz)
 language sql stable as $$
-    select h.head_seq, e.seq, s.session_id, e.kind::text, e.append_id, e.body, e.created_at
+    select h.head_seq, e.seq, (select s.session_id from tasuki.sessions s where s.session_no = e.session_no), e.kind::text, e.append_id, e.body, e.created_at
       from (select tasuki.last_seq() as head_seq) h
       left join lateral (
             select c.*, sum(octet_length(c.body)) over (rows unbounded preceding) as bytes,
@@ -13,5 +13,4 @@ language sql stable as $$
                      order by l.seq + 0
                      limit read_log.max_count) c
            ) e on e.bytes <= read_log.max_bytes or e.nth = 1
-      left join tasuki.sessions s on s.session_no = e.session_no
 $$;

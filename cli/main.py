@@ -1,0 +1,47 @@
+"""The command line: `tasuki <verb>`. Each verb group is a file; exit codes are 0 done, 1 the answer is no, 2 usage,
+3 the hub or database is not reachable."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from cli import hub_commands
+from eventstore.errors import InvalidSettings, StoreError
+
+_UNREACHABLE = {"database_unavailable", "embedded_unavailable", "hub_unreachable"}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of every verb."""
+    top = argparse.ArgumentParser(
+        prog="tasuki",
+        description="Hand a coding agent's session from one host and agent to the next.",
+        epilog="examples:\n  tasuki serve\n  tasuki demo\n  tasuki tail ses_… \n\n`tasuki VERB --help` shows more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"tasuki {version('tasuki')}")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for group in (hub_commands,):
+        group.register(verbs)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. What goes wrong is said in one line, without a traceback."""
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.run(options) or 0)
+    except StoreError as error:
+        print(f"tasuki: {error.detail} [{error.code}]", file=sys.stderr)
+        return 3 if error.code in _UNREACHABLE else 2 if isinstance(error, InvalidSettings) else 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

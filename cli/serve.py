@@ -1,0 +1,180 @@
+"""Serve: the one composition root. Database, log, service and skins are put together here and nowhere else."""
+
+import contextlib
+import logging
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import uvicorn
+from eventstore.redact import Redactor
+
+from eventstore.access import Access
+from eventstore.committer import Committer
+from eventstore.db import Database
+from eventstore.embedded import EmbeddedPostgres
+from eventstore.errors import InvalidSettings, StoreUnavailable
+from eventstore.listener import Listener
+from eventstore.prepare import Writer
+from eventstore.read import Reader
+from eventstore.settings import Settings
+from eventstore.tail import Tails
+from sql.migrate import migrate
+from transports.rest.app import rest_app
+from transports.service import Service
+
+log = logging.getLogger("tasuki.serve")
+DATABASE_WAIT_S = 30.0
+GRACE_S = 10
+
+
+async def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM. `on_ready(url)` is called when requests are answered.
+
+    Raises InvalidSettings (an address that cannot be bound), StoreUnavailable, EmbeddedUnavailable, SchemaNewer.
+    """
+    listening = _bind(settings)
+    settings.data_path.mkdir(parents=True, exist_ok=True)
+    async with _postgres(settings) as dsn, _hub(settings, dsn) as hub:
+        app = rest_app(lambda: hub)
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=GRACE_S,
+            server_header=False,
+        )
+        server = _Server(config)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_stop_on_signal, server, hub.tails)
+            tasks.start_soon(_tell_when_ready, server, _url(listening), on_ready)
+            await server.serve(sockets=[listening])
+            tasks.cancel_scope.cancel()
+    log.info("stopped")
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to us: its own handling ends the process before the database is stopped."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _postgres(settings: Settings) -> AsyncIterator[str]:
+    """The DSN to use: the one given, else that of the embedded PostgreSQL, running while the context is open."""
+    if settings.dsn:
+        yield settings.dsn
+        return
+    embedded = EmbeddedPostgres(settings.data_path)
+    dsn = await anyio.to_thread.run_sync(embedded.start)
+    try:
+        yield dsn
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(embedded.stop)
+
+
+@contextlib.asynccontextmanager
+async def _hub(settings: Settings, dsn: str) -> AsyncIterator[Service]:
+    """A service with its tasks running."""
+    await anyio.to_thread.run_sync(_migrate, dsn)
+    database = Database(settings, dsn)
+    await database.open()
+    try:
+        hub = await compose(settings, database, dsn)
+        async with anyio.create_task_group() as tasks:
+            for run in (hub.tails.run, hub.listener.run, hub.committer.run):
+                tasks.start_soon(run)
+            yield hub
+            tasks.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await database.close()
+
+
+async def compose(settings: Settings, database: Database, dsn: str) -> Service:
+    """Put a service together on an open database; its tasks (tails, listener, committer) are not started yet."""
+    access, reader = Access(database), Reader(database)
+    await access.ensure_admin_token(settings.token_path)
+    tails = Tails(reader)
+
+    def changed(session_nos: set[int] | None) -> None:
+        if session_nos is None:
+            reader.forget()
+        tails.wake(session_nos)
+
+    def committed(last_seq: int, session_ids: set[str]) -> None:
+        listener.committed(last_seq)
+        tails.wake({ref.session_no for ref in map(reader.recall, session_ids) if ref})
+
+    listener = Listener(database, settings.listen_dsn or dsn, changed, settings.poll_s, settings.probe_s)
+    await listener.start()
+    committer = Committer(database, committed, settings.queue_requests_max, settings.queue_bytes_max)
+    redactor = Redactor(settings.redaction, settings.redaction_allow)
+    hash_key = (await database.call("log_hash_key"))[0][0]
+    writer = Writer(settings, database, reader, committer, redactor, hash_key)
+    return Service(settings, database, access, listener, tails, committer, writer)
+
+
+def _migrate(dsn: str) -> None:
+    """Migrate, waiting a while for a database that starts at the same time as we do."""
+    deadline = time.monotonic() + DATABASE_WAIT_S
+    while True:
+        try:
+            report = migrate(dsn)
+        except StoreUnavailable:
+            if time.monotonic() > deadline:
+                raise
+            log.warning("waiting for the database")
+            time.sleep(1)
+        else:
+            if report.applied:
+                log.info("migrated", extra={"facts": {"applied": report.applied}})
+            return
+
+
+async def _stop_on_signal(server: uvicorn.Server, tails: Tails) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            server.force_exit = server.should_exit
+            server.should_exit = True
+            tails.stop()
+
+
+async def _tell_when_ready(server: uvicorn.Server, url: str, on_ready: Callable[[str], None]) -> None:
+    while not server.started:  # noqa: ASYNC110  # uvicorn tells by this attribute only
+        await anyio.sleep(0.01)
+    log.info("serving", extra={"facts": {"url": url}})
+    on_ready(url)
+
+
+def _bind(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        reason = error.strerror or "not possible"
+        raise InvalidSettings(
+            f"Cannot listen on {settings.host}:{settings.port}: {reason}. Is a hub running already? Choose another with --port."
+        ) from None
+    return listening
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def token_hint(path: Path) -> str:
+    """Say where the token is, not what it is."""
+    return f"The admin token is in {path}"

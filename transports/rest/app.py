@@ -1,0 +1,161 @@
+"""The REST application: routes, and before them what every request goes through: a request id, Host and Origin, the token,
+one answer for errors, one log line."""
+
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from eventstore.errors import HostRefused, Internal, MethodNotAllowed, NoSuchRoute, StoreError, Unauthorized
+from eventstore.wire.codec import dump
+from transports.rest import query
+from transports.rest.errors import problem
+from transports.rest.handlers import ClientGone
+from transports.rest.openapi import openapi
+from transports.rest.routes import OPEN_PATHS, OPEN_PREFIXES, OPERATIONS, Operation
+from transports.service import Service
+
+log = logging.getLogger("tasuki.request")
+_CLIENT_GONE = 499
+
+
+def rest_app(service: Callable[[], Service]) -> ASGIApp:
+    """Return the ASGI application; `service` is asked at each request, since the hub starts after it is made."""
+    by_path: dict[str, dict[str, Operation]] = {}
+    for operation in OPERATIONS:
+        by_path.setdefault(operation.path, {})[operation.method] = operation
+    routes = [Route(path, endpoint=_Methods(path, methods)) for path, methods in by_path.items()]
+    document = openapi(OPERATIONS)
+    show = Operation("GET", "/openapi.json", lambda request: _json(document), "This document", is_open=True)
+    routes.append(Route(show.path, endpoint=_Methods(show.path, {"GET": show})))
+    return _Front(Router(routes, default=_no_such_route, redirect_slashes=False), service)
+
+
+class _Methods:
+    """One path: picks the operation by its method."""
+
+    def __init__(self, path: str, operations: dict[str, Operation]) -> None:
+        self._path, self._operations = path, operations
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["tasuki.log"]["route"] = self._path
+        operation = self._operations.get(scope["method"])
+        if operation is None:
+            allow = ", ".join(sorted(self._operations))
+            raise MethodNotAllowed(f"{scope['method']} is not allowed here; allowed: {allow}.", allow=allow)
+        request = Request(scope, receive)
+        query.check_names(request, operation.query)
+        response = await operation.handler(request)
+        await response(scope, receive, send)
+
+
+class _Front:
+    """What every request goes through."""
+
+    def __init__(self, app: ASGIApp, service: Callable[[], Service]) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        began = time.perf_counter()
+        facts: dict[str, Any] = {"request_id": secrets.token_hex(8), "method": scope["method"], "route": ""}
+        scope["tasuki.log"] = facts
+        answer = _Answer(send, facts["request_id"], self._service().log_id)
+        try:
+            await self._enter(scope, receive, answer)
+        except ClientGone:
+            answer.status = _CLIENT_GONE
+        except StoreError as error:
+            await self._fail(error, scope, receive, answer)
+        except Exception as error:
+            log.exception("fault", extra={"facts": facts}, exc_info=_without_values(error))
+            await self._fail(Internal(), scope, receive, answer)
+        finally:
+            facts |= {"status": answer.status, "duration_ms": round((time.perf_counter() - began) * 1000, 2)}
+            log.info("request", extra={"facts": facts})
+
+    async def _enter(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        request = Request(scope)
+        service = self._service()
+        _check_site(request, service)
+        path = scope["path"]
+        if path not in OPEN_PATHS and not path.startswith(OPEN_PREFIXES):
+            scope["tasuki.principal"] = await service.access.principal(_token(request))
+        scope["tasuki.service"] = service
+        await self._app(scope, receive, answer)
+
+    async def _fail(self, error: StoreError, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        if not answer.status:
+            scope["tasuki.log"]["code"] = error.code
+            await problem(error, answer.request_id)(scope, receive, answer)
+
+
+class _Answer:
+    """Sends an answer with the headers that every one carries, and remembers its status."""
+
+    def __init__(self, send: Send, request_id: str, log_id: str) -> None:
+        self._send, self.request_id, self.status = send, request_id, 0
+        self._headers = [(b"tasuki-log-id", log_id.encode()), (b"x-request-id", request_id.encode())]
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message = {**message, "headers": [*message["headers"], *self._headers]}
+        await self._send(message)
+
+
+def _token(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthorized("Send the token as `Authorization: Bearer <token>`.")
+    return token.strip()
+
+
+def _check_site(request: Request, service: Service) -> None:
+    """Refuse names that this hub was not told to serve (a page elsewhere could have bound one to our address). Addresses and
+    localhost are what they say."""
+    host = request.headers.get("host", "")
+    if not _is_address(host) and _name(host) not in service.settings.allowed_hosts:
+        raise HostRefused(f"Host {host[:100]!a} is not served here. Add it to TASUKI_ALLOWED_HOSTS.")
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != host and origin not in service.settings.allowed_origins:
+        raise HostRefused(f"Origin {origin[:100]!a} may not call this hub. Add it to TASUKI_ALLOWED_ORIGINS.")
+
+
+def _is_address(host: str) -> bool:
+    name = _name(host)
+    if name == "localhost":
+        return True
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _name(host: str) -> str:
+    """A Host header's name, without port and brackets."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0].lower() if host.count(":") == 1 else host.lower()
+
+
+def _without_values(error: Exception) -> Exception:
+    """The error for the log: its kind and place; its text could hold what a client sent."""
+    return Exception(type(error).__name__).with_traceback(error.__traceback__)
+
+
+async def _json(value: dict[str, Any]) -> Response:
+    return Response(dump(value), media_type="application/json")
+
+
+async def _no_such_route(scope: Scope, receive: Receive, send: Send) -> None:
+    raise NoSuchRoute(f"There is nothing at {scope['path'][:200]!a}. /openapi.json lists what there is.")

@@ -1,0 +1,194 @@
+"""Handlers: decode, call the service, encode. One for each route of DESIGN's REST section; no rule lives here."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import Response
+
+from eventstore.access import Principal
+from eventstore.errors import StoreError
+from eventstore.prepare import Written
+from eventstore.read import Page
+from eventstore.wire.codec import dump, quote
+from eventstore.wire.message import message_schema
+from transports.rest import query
+from transports.service import Service
+
+T = TypeVar("T")
+JSON = "application/json"
+
+
+class ClientGone(Exception):
+    """The client closed its connection: there is nobody to answer."""
+
+
+def service(request: Request) -> Service:
+    found: Service = request.scope["tasuki.service"]
+    return found
+
+
+def principal(request: Request) -> Principal:
+    found: Principal = request.scope["tasuki.principal"]
+    return found
+
+
+def note(request: Request, **facts: Any) -> None:
+    """Let the request's log line say more: ids and seqs, never content."""
+    request.scope["tasuki.log"].update(facts)
+
+
+async def create_session(request: Request) -> Response:
+    hub = service(request)
+    written = await hub.create_session(principal(request), await _body(request))
+    note(request, session_id=written.answer["session_id"])
+    return _written(request, written, {"log_id": hub.log_id})
+
+
+async def list_sessions(request: Request) -> Response:
+    project_id, title = query.text(request, "project_id"), query.text(request, "q")
+    page = await service(request).list_sessions(project_id, title, query.limit(request), query.text(request, "cursor"))
+    return Response(page, media_type=JSON)
+
+
+async def read_session(request: Request) -> Response:
+    hub = service(request)
+    after_seq, limit, native = query.seq(request, "after_seq") or 0, query.limit(request), query.flag(request, "native")
+    wait_s, log_id = query.wait_s(request), query.text(request, "log_id")
+    work = hub.read(_session_id(request), after_seq, limit, wait_s, native, log_id)
+    ref, page = await (_unless_gone(request, work) if wait_s else work)
+    key = (after_seq, limit)
+    if key not in page.encoded:
+        page.encoded[key] = _page(f'"session_id":{quote(ref.session_id)},"messages":[', page, after_seq, hub.log_id)
+    return Response(page.encoded[key], media_type=JSON)
+
+
+async def append_messages(request: Request) -> Response:
+    expected = query.seq(request, "expected_seq", None)
+    written = await service(request).append(principal(request), _session_id(request), await _body(request), expected)
+    return _written(request, written)
+
+
+async def record_native(request: Request) -> Response:
+    written = await service(request).record_native(principal(request), _session_id(request), await _body(request))
+    return _written(request, written)
+
+
+async def patch_session(request: Request) -> Response:
+    append_id = query.text(request, "append_id")
+    written = await service(request).patch_meta(principal(request), _session_id(request), await _body(request), append_id)
+    return _written(request, written, status=200)
+
+
+async def delete_session(request: Request) -> Response:
+    reason = query.text(request, "reason") or ""
+    written = await service(request).delete_session(principal(request), _session_id(request), reason)
+    return _written(request, written, status=200)
+
+
+async def lineage(request: Request) -> Response:
+    return Response(await service(request).lineage(_session_id(request)), media_type=JSON)
+
+
+async def create_snapshot(request: Request) -> Response:
+    written = await service(request).create_snapshot(principal(request), await _body(request))
+    return _written(request, written)
+
+
+async def list_snapshots(request: Request) -> Response:
+    session_id, cursor = query.text(request, "session_id"), query.text(request, "cursor")
+    return Response(await service(request).list_snapshots(session_id, query.limit(request), cursor), media_type=JSON)
+
+
+async def read_snapshot(request: Request) -> Response:
+    return Response(await service(request).snapshot(request.path_params["snapshot_id"]), media_type=JSON)
+
+
+async def fork(request: Request) -> Response:
+    written = await service(request).fork(principal(request), request.path_params["snapshot_id"], await _body(request))
+    note(request, session_id=written.answer["session_id"])
+    return _written(request, written)
+
+
+async def fork_by_get(request: Request) -> Response:
+    """The same for clients written to the first draft; nothing may cache it or follow it ahead of time."""
+    append_id, snapshot_id = query.text(request, "append_id"), request.path_params["snapshot_id"]
+    body = dump({"append_id": append_id}) if append_id else ""
+    written = await service(request).fork(principal(request), snapshot_id, body)
+    note(request, session_id=written.answer["session_id"])
+    response = _written(request, written)
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["Deprecation"] = "true"
+    response.headers["Link"] = f'</v1/snapshots/{snapshot_id}/fork>; rel="successor-version"; title="POST"'
+    return response
+
+
+async def read_log(request: Request) -> Response:
+    hub = service(request)
+    after_seq, limit, wait_s = query.seq(request, "after_seq") or 0, query.limit(request), query.wait_s(request)
+    work = hub.read_log(after_seq, limit, wait_s, query.text(request, "log_id"))
+    page = await (_unless_gone(request, work) if wait_s else work)
+    key = (after_seq, limit)
+    if key not in page.encoded:
+        page.encoded[key] = _page('"events":[', page, after_seq, hub.log_id)
+    return Response(page.encoded[key], media_type=JSON)
+
+
+async def healthz(request: Request) -> Response:
+    return Response(dump(service(request).health()), media_type=JSON)
+
+
+async def readyz(request: Request) -> Response:
+    await service(request).ready()
+    return Response(b'{"status":"ready"}', media_type=JSON)
+
+
+async def schema(request: Request) -> Response:
+    return Response(dump(message_schema()), media_type="application/schema+json")
+
+
+def _session_id(request: Request) -> str:
+    session_id: str = request.path_params["session_id"]
+    note(request, session_id=session_id[:80])
+    return session_id
+
+
+async def _body(request: Request) -> str:
+    return await query.body(request, service(request).settings.request_bytes_max)
+
+
+def _written(request: Request, written: Written, more: dict[str, Any] | None = None, status: int = 201) -> Response:
+    note(request, seq=written.answer.get("seq") or [result["seq"] for result in written.answer.get("results", [])][-1:])
+    return Response(dump(written.answer | (more or {})), 200 if written.duplicate else status, media_type=JSON)
+
+
+def _page(head: str, page: Page, after_seq: int, log_id: str) -> bytes:
+    next_after = page.seqs[-1] if page.seqs else after_seq
+    has_more = "true" if page.seqs and next_after < page.head_seq else "false"
+    tail = f'],"next_after_seq":{next_after},"head_seq":{page.head_seq},"has_more":{has_more},"log_id":{quote(log_id)}}}'
+    return b"{" + head.encode() + b",".join(page.items) + tail.encode()
+
+
+async def _unless_gone(request: Request, work: Awaitable[T]) -> T:
+    """Return what `work` gives, or stop it and raise ClientGone when the client goes away meanwhile."""
+    outcome: list[T] = []
+    failure: list[StoreError] = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_cancel_when_gone, request, tasks.cancel_scope.cancel)
+        try:
+            outcome.append(await work)
+        except StoreError as error:
+            failure.append(error)
+        tasks.cancel_scope.cancel()
+    if failure:
+        raise failure[0]
+    if not outcome:
+        raise ClientGone
+    return outcome[0]
+
+
+async def _cancel_when_gone(request: Request, cancel: Callable[[], None]) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    cancel()

@@ -1,0 +1,83 @@
+"""What comes with a request: query parameters by their kind, the body within its limit."""
+
+from collections.abc import Collection
+
+from starlette.requests import Request
+
+from eventstore.errors import InvalidRequest, TooLarge
+from eventstore.read import PAGE_COUNT_MAX
+from eventstore.wire.codec import decode_text
+
+LIMIT_DEFAULT = 100
+
+
+def check_names(request: Request, known: Collection[str]) -> None:
+    """Refuse a parameter that this route does not know: a mistyped cursor must not read from the start. Raises InvalidRequest."""
+    for name in request.query_params:
+        if name not in known:
+            expected = f"known here: {', '.join(sorted(known))}" if known else "this route takes none"
+            raise InvalidRequest(f"Unknown query parameter {name[:80]!a}; {expected}.")
+
+
+def seq(request: Request, name: str, default: int | None = 0) -> int | None:
+    """Return a seq, a whole number from 0. Raises InvalidRequest."""
+    text = request.query_params.get(name)
+    if text is None or text == "":
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        raise InvalidRequest(f"`{name}` must be a whole number from 0.")
+    return int(text)
+
+
+def limit(request: Request) -> int:
+    """Return the number of items wanted. Raises InvalidRequest."""
+    text = request.query_params.get("limit", "") or str(LIMIT_DEFAULT)
+    if not (text.isascii() and text.isdecimal() and len(text) <= 9) or not 1 <= int(text) <= PAGE_COUNT_MAX:
+        raise InvalidRequest(f"`limit` must be a whole number from 1 to {PAGE_COUNT_MAX}.")
+    return int(text)
+
+
+def wait_s(request: Request) -> float:
+    """Return how long to wait, in seconds. Raises InvalidRequest."""
+    text = request.query_params.get("wait", "") or "0"
+    try:
+        value = float(text) if len(text) <= 20 else -1.0
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 60:
+        raise InvalidRequest("`wait` must be a number of seconds from 0 to 60.")
+    return value
+
+
+def flag(request: Request, name: str) -> bool:
+    """Return whether a 0/1 parameter is set. Raises InvalidRequest."""
+    text = request.query_params.get(name, "")
+    if text not in ("", "0", "1"):
+        raise InvalidRequest(f"`{name}` must be 0 or 1.")
+    return text == "1"
+
+
+def text(request: Request, name: str) -> str | None:
+    """Return a text parameter, None where it is absent or empty."""
+    value = request.query_params.get(name)
+    if value and ("\0" in value or any("\ud800" <= char <= "\udfff" for char in value)):
+        raise InvalidRequest(f"`{name}` holds a character that it cannot.")
+    return value or None
+
+
+async def body(request: Request, bytes_max: int) -> str:
+    """Return the body's text. Raises TooLarge before more than `bytes_max` is held, InvalidJson, InvalidRequest."""
+    too_large = TooLarge(f"The body is larger than {bytes_max} bytes.", limit="request_bytes_max", value=bytes_max)
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise InvalidRequest("Send the body without Content-Encoding.")
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > bytes_max:
+        raise too_large
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > bytes_max:
+            raise too_large
+        chunks.append(chunk)
+    return decode_text(b"".join(chunks))

@@ -1,0 +1,126 @@
+"""The list of what can be asked over REST; requests are checked against it and `/openapi.json` is made of it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+
+from transports.rest import handlers, sse
+
+Handler = Callable[[Request], Awaitable[Any]]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path. `query`: each parameter and what it means; `body`: what is sent, in words."""
+
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    query: dict[str, str] = field(default_factory=dict)
+    body: str = ""
+    is_open: bool = False
+
+
+_CURSOR = {
+    "after_seq": "Only what has a larger seq; 0 reads from the start.",
+    "limit": "How many at most, 1-1000, default 100.",
+    "wait": "Seconds to wait for the first when there is none, 0-60, default 0.",
+    "log_id": "The history that after_seq belongs to; another one is answered with 409 cursor_ahead.",
+}
+_LIST = {"limit": _CURSOR["limit"], "cursor": "`next` of the page before."}
+_REPEAT = "append_id: the same one is written once."
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation("POST", "/v1/sessions", handlers.create_session, "Create a session", body="{project_id, meta?, append_id?}"),
+    Operation(
+        "GET",
+        "/v1/sessions",
+        handlers.list_sessions,
+        "List sessions, newest first",
+        {"project_id": "Only of this project.", "q": "Only with this in the title.", **_LIST},
+    ),
+    Operation(
+        "GET",
+        "/v1/sessions/{session_id}",
+        handlers.read_session,
+        "Read a session's messages, or wait for the next",
+        {**_CURSOR, "native": "1: with each message's native part."},
+    ),
+    Operation(
+        "PATCH",
+        "/v1/sessions/{session_id}",
+        handlers.patch_session,
+        "Merge a patch into the session's meta",
+        {"append_id": _REPEAT},
+        "a JSON merge patch (RFC 7396)",
+    ),
+    Operation(
+        "DELETE",
+        "/v1/sessions/{session_id}",
+        handlers.delete_session,
+        "Hide a session; its forks go on",
+        {"reason": "Kept with the event."},
+    ),
+    Operation(
+        "POST",
+        "/v1/sessions/{session_id}/messages",
+        handlers.append_messages,
+        "Append one message, or several all or none",
+        {"expected_seq": "The head the writer believes it is adding to; another is answered with 409 seq_conflict."},
+        "a standard message, or {messages: […], expected_seq?}",
+    ),
+    Operation(
+        "POST",
+        "/v1/sessions/{session_id}/native",
+        handlers.record_native,
+        "Keep records of an agent that are no messages",
+        body="{agent, version, records, append_id?}",
+    ),
+    Operation(
+        "GET",
+        "/v1/sessions/{session_id}/events",
+        sse.follow_events,
+        "Follow a session's events (text/event-stream)",
+        {"after_seq": _CURSOR["after_seq"], "log_id": _CURSOR["log_id"]},
+    ),
+    Operation("GET", "/v1/sessions/{session_id}/lineage", handlers.lineage, "A session with its parents, forks and snapshots"),
+    Operation(
+        "POST",
+        "/v1/snapshots",
+        handlers.create_snapshot,
+        "Name a point in a session",
+        body="{session_id, commit_msg?, up_to_seq?, meta?, append_id?}",
+    ),
+    Operation(
+        "GET",
+        "/v1/snapshots",
+        handlers.list_snapshots,
+        "List snapshots, oldest first",
+        {"session_id": "Only of this one.", **_LIST},
+    ),
+    Operation("GET", "/v1/snapshots/{snapshot_id}", handlers.read_snapshot, "Read a snapshot"),
+    Operation(
+        "POST",
+        "/v1/snapshots/{snapshot_id}/fork",
+        handlers.fork,
+        "Create a session that goes on from a snapshot",
+        body="{project_id?, meta?, append_id?}",
+    ),
+    Operation(
+        "GET",
+        "/v1/snapshots/{snapshot_id}/fork",
+        handlers.fork_by_get,
+        "The same; deprecated, use POST",
+        {"append_id": _REPEAT},
+    ),
+    Operation("GET", "/v1/log", handlers.read_log, "Read the whole log in order, or wait for the next event", _CURSOR),
+    Operation("GET", "/healthz", handlers.healthz, "How the process is", is_open=True),
+    Operation("GET", "/readyz", handlers.readyz, "Whether requests will be answered now", is_open=True),
+    Operation("GET", "/schema/message.v1.json", handlers.schema, "The JSON Schema of a standard message", is_open=True),
+)
+
+OPEN_PATHS = frozenset({"/", "/login", "/openapi.json"} | {operation.path for operation in OPERATIONS if operation.is_open})
+OPEN_PREFIXES = ("/schema/", "/static/", "/.well-known/")

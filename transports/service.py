@@ -1,0 +1,179 @@
+"""Everything a caller can do, once. REST, MCP and web decode, call, encode; no rule lives in them."""
+
+from typing import Any
+
+from eventstore import fork, messages, sessions, views
+from eventstore.access import Access, Principal
+from eventstore.committer import Committer
+from eventstore.db import Database
+from eventstore.errors import CursorAhead, InvalidRequest, SessionDeleted, SnapshotNotFound
+from eventstore.fork import Snapshot
+from eventstore.listener import Listener
+from eventstore.prepare import Writer, Written
+from eventstore.read import PAGE_COUNT_MAX, Page, SessionRef
+from eventstore.settings import Settings
+from eventstore.tail import Tails
+from eventstore.wire.event import snapshot_seq
+
+WAIT_S_MAX = 60.0
+
+
+class Service:
+    """One hub, as one server process sees it. Made by `cli/serve.py`, used by the skins."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        access: Access,
+        listener: Listener,
+        tails: Tails,
+        committer: Committer,
+        writer: Writer,
+    ) -> None:
+        self.settings, self.access = settings, access
+        self.listener, self.tails, self.committer = (
+            listener,
+            tails,
+            committer,
+        )  # each has a task, which the composer runs
+        self._database, self._writer, self._reader = database, writer, writer.reader
+
+    @property
+    def log_id(self) -> str:
+        """Which history the seqs belong to."""
+        return self.listener.state.log_id
+
+    def health(self) -> dict[str, Any]:
+        """How the process is, without asking anyone."""
+        return {
+            "status": "ok",
+            "live": self.listener.live,
+            "database": "up" if self.listener.is_database_there else "down",
+            "replica": self.listener.state.is_replica,
+            "head_seq": self.listener.state.head_seq,
+            "log_id": self.log_id,
+            "waiting": self.tails.waiting,
+        }
+
+    async def ready(self) -> None:
+        """Return when the database answers now. Raises StoreUnavailable, SchemaMissing."""
+        await self._database.call("last_seq")
+
+    # --- writing
+
+    async def create_session(self, who: Principal, text: str) -> Written:
+        """Create a session from `{project_id, meta?, append_id?}`."""
+        return await sessions.create_session(self._writer, who, text)
+
+    async def append(self, who: Principal, session_id: str, text: str, expected_seq: int | None = None) -> Written:
+        """Append one message, or several all or none."""
+        return await messages.append_messages(self._writer, who, await self._reader.find(session_id), text, expected_seq)
+
+    async def record_native(self, who: Principal, session_id: str, text: str) -> Written:
+        """Keep records of an agent that are no messages."""
+        return await messages.record_native(self._writer, who, await self._reader.find(session_id), text)
+
+    async def patch_meta(self, who: Principal, session_id: str, text: str, append_id: str | None) -> Written:
+        """Merge a patch into a session's meta (RFC 7396)."""
+        return await sessions.patch_meta(self._writer, who, await self._reader.find(session_id), text, append_id)
+
+    async def delete_session(self, who: Principal, session_id: str, reason: str) -> Written:
+        """Hide a session; its forks go on."""
+        return await sessions.delete_session(self._writer, who, await self._reader.find(session_id), reason)
+
+    async def create_snapshot(self, who: Principal, text: str) -> Written:
+        """Name a point in a session."""
+        return await fork.create_snapshot(self._writer, who, text)
+
+    async def fork(self, who: Principal, snapshot_id: str, text: str) -> Written:
+        """Create a session that goes on from a snapshot."""
+        return await fork.fork(self._writer, who, await self._find_snapshot(snapshot_id), text)
+
+    # --- reading
+
+    async def read(
+        self, session_id: str, after_seq: int, limit: int, wait_s: float, native: bool, log_id: str | None
+    ) -> tuple[SessionRef, Page]:
+        """Return a page of a session's messages, waiting up to `wait_s` for the first."""
+        _check_window(limit, wait_s)
+        await self._check_cursor(after_seq, log_id)
+        ref = await self._reader.find(session_id)
+        page = await self.tails.next_page(ref, "natives" if native else "messages", after_seq, limit, wait_s)
+        return ref, page
+
+    async def open_stream(self, session_id: str, after_seq: int, log_id: str | None) -> SessionRef:
+        """Check that a session's events can be followed from `after_seq`. Raises as `read`."""
+        await self._check_cursor(after_seq, log_id)
+        ref = await self._reader.find(session_id)
+        row = await self._reader.session_row(session_id)
+        if row["deleted_seq"] is not None:
+            raise SessionDeleted(session_id=session_id)
+        return ref
+
+    async def next_events(self, ref: SessionRef, after_seq: int, wait_s: float) -> Page:
+        """Return a session's next events as server-sent events, waiting up to `wait_s`; empty: nothing yet."""
+        return await self.tails.next_page(ref, "events", after_seq, PAGE_COUNT_MAX, wait_s, is_following=True)
+
+    async def read_log(self, after_seq: int, limit: int, wait_s: float, log_id: str | None) -> Page:
+        """Return a page of the whole log, waiting up to `wait_s` for the first event."""
+        _check_window(limit, wait_s)
+        await self._check_cursor(after_seq, log_id)
+        return await self.tails.next_page(None, "log", after_seq, limit, wait_s)
+
+    async def list_sessions(self, project_id: str | None, title: str | None, limit: int, cursor: str | None) -> bytes:
+        """Return a page of sessions, newest first, as JSON."""
+        _check_window(limit, 0)
+        return await views.sessions(self._database, project_id, title, limit, cursor)
+
+    async def list_snapshots(self, session_id: str | None, limit: int, cursor: str | None) -> bytes:
+        """Return a page of snapshots, oldest first, as JSON."""
+        _check_window(limit, 0)
+        ref = await self._reader.find(session_id) if session_id else None
+        if ref and (await self._reader.session_row(ref.session_id))["deleted_seq"] is not None:
+            raise SessionDeleted(session_id=ref.session_id)
+        return await views.snapshots(self._database, ref, limit, cursor)
+
+    async def snapshot(self, snapshot_id: str) -> bytes:
+        """Return one snapshot as JSON."""
+        return views.snapshot(await self._find_snapshot(snapshot_id))
+
+    async def lineage(self, session_id: str) -> bytes:
+        """Return a session with its parents, forks and snapshots as JSON."""
+        return await views.lineage(self._database, self._reader, session_id)
+
+    async def _find_snapshot(self, snapshot_id: str) -> Snapshot:
+        seq = snapshot_seq(snapshot_id)
+        rows = await self._database.call("find_snapshot", snapshot_seq=seq) if seq else []
+        if not seq or not rows:
+            raise SnapshotNotFound(f"There is no snapshot {snapshot_id[:80]!a}.", snapshot_id=snapshot_id[:80])
+        return Snapshot(seq, *rows[0])
+
+    async def _check_cursor(self, after_seq: int, log_id: str | None) -> None:
+        """Raise CursorAhead where a cursor is of another history, or beyond the head (a replica may lag: not there)."""
+        state = self.listener.state
+        if log_id and log_id != state.log_id:
+            await self.listener.catch_up()
+        if log_id and log_id != state.log_id:
+            raise CursorAhead(
+                f"log_id {log_id[:80]!a} is not this log's. It was restored or replaced: start again from after_seq=0"
+                " with its log_id, and append again what is missing, under the same append ids.",
+                log_id=state.log_id,
+                head_seq=state.head_seq,
+            )
+        if after_seq > state.head_seq and not state.is_replica:
+            await self.listener.catch_up()
+            if after_seq > state.head_seq and not state.is_replica:
+                raise CursorAhead(
+                    f"after_seq {after_seq} lies beyond the log's head {state.head_seq}. The log was restored from an"
+                    " earlier state, or the cursor is another log's: start again from after_seq=0.",
+                    log_id=state.log_id,
+                    head_seq=state.head_seq,
+                )
+
+
+def _check_window(limit: int, wait_s: float) -> None:
+    if not 1 <= limit <= PAGE_COUNT_MAX:
+        raise InvalidRequest(f"`limit` must be from 1 to {PAGE_COUNT_MAX}.")
+    if not 0 <= wait_s <= WAIT_S_MAX:
+        raise InvalidRequest(f"`wait` must be from 0 to {WAIT_S_MAX:.0f} seconds.")
