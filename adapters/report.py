@@ -40,9 +40,7 @@ class Report:
 
     def note(self, kind: Kind, path: str, reason: str, example: str, count: int = 1) -> None:
         """Add to the item of this path and reason; the first example stays."""
-        item = self._items[kind].setdefault(
-            (path, reason), {"path": path, "reason": reason, "count": 0, "example": example}
-        )
+        item = self._items[kind].setdefault((path, reason), {"path": path, "reason": reason, "count": 0, "example": example})
         item["count"] += count
 
     def warn(self, path: str, reason: str, example: str, count: int = 1) -> None:

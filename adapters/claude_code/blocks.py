@@ -28,6 +28,12 @@ class Said:
     tool_calls: list[Json] = field(default_factory=list)
     thinking: list[Json] = field(default_factory=list)
     made_up: list[Path] = field(default_factory=list)
+    kinds: list[int] = field(default_factory=list)  # 0 thinking, 1 shown, 2 call: as they came
+
+    @property
+    def is_reordered(self) -> bool:
+        """Do the kinds stand in another order than the message's fields have them?"""
+        return self.kinds != sorted(self.kinds)
 
 
 def read_content(blocks: Iterable[tuple[Path, Any]], unsaid: Unsaid) -> tuple[str | list[Json] | None, list[Copy]]:
@@ -54,10 +60,13 @@ def read_assistant(blocks: Sequence[Any], model: str, provider: str, digest: str
         place: Path = (*CONTENT, index)
         match block:
             case {"type": "thinking" | "redacted_thinking"}:
+                said.kinds.append(0)
                 _read_thinking(block, place, said, unsaid, model, provider)
             case {"type": "tool_use"}:
+                said.kinds.append(2)
                 _read_call(block, place, said, digest)
             case _:
+                said.kinds.append(1)
                 shown.append((place, block))
     said.content, copies = read_content(shown, unsaid)
     said.copies += copies
@@ -101,9 +110,7 @@ def _read_thinking(block: Json, place: Path, said: Said, unsaid: Unsaid, model: 
         unsaid[place] = NO_PLACE
         return
     index = len(said.thinking)
-    said.copies += [
-        Copy((*place, key), ("thinking", "items", index, name)) for key, name in names.items() if name in item
-    ]
+    said.copies += [Copy((*place, key), ("thinking", "items", index, name)) for key, name in names.items() if name in item]
     said.thinking.append(item | {"provider": provider} | ({"model": model} if model else {}))
 
 

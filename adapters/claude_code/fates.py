@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from adapters.claude_code.live_branch import Tree, walk, with_parallel_lines
 from adapters.claude_code.records import KNOWN_TYPES, MESSAGE_TYPES, Line
 
-ABANDONED = "abandoned: on a branch that was left by a rewind, an edit or a retry"
+ABANDONED = "abandoned: not on the live branch, left by a rewind, an edit or a retry, or cut off from it"
 COMPACTED = "compacted: a summary on the live branch stands for it"
 SIDECHAIN = "sidechain: a sub-agent's line inside the main file"
 REPEATED = "repeated: another line with this uuid counts"

@@ -1,6 +1,7 @@
 """Which lines are live: the path a resumed session would continue, out of a tree that also holds what was abandoned.
 
-1. The nodes are the lines with a uuid whose type can stand in the chain. A uuid written again: the later line counts.
+1. The nodes are the lines with a uuid whose type can stand in the chain; of a type we do not know, those that name a
+   parent, since releases add types. A uuid written again: the later line counts.
 2. A leaf is the user or assistant line nearest to an end of the tree (an end is a node that nobody names as its
    parent).
 3. Of the leaves that are no side chain, no team mate's and no meta line, the latest in the file is the end of the
@@ -31,9 +32,7 @@ class Tree:
     that a line written again moves nothing that was appended before.
     """
 
-    def __init__(
-        self, lines: Iterable[Line], is_repeat: Callable[[Line, Line], bool] = lambda first, later: False
-    ) -> None:
+    def __init__(self, lines: Iterable[Line], is_repeat: Callable[[Line, Line], bool] = lambda first, later: False) -> None:
         self.nodes: dict[str, Line] = {}
         self.place: dict[str, int] = {}
         self.parents: set[str] = set()
@@ -97,9 +96,7 @@ def live_branch(tree: Tree) -> list[Line]:
 
 def subagent_branch(tree: Tree) -> list[Line]:
     """Return the nodes of a sub-agent's file in the order they are to be read (law 6)."""
-    last = max(
-        (node for node in tree.nodes.values() if node.is_message), key=lambda node: tree.place[node.uuid], default=None
-    )
+    last = max((node for node in tree.nodes.values() if node.is_message), key=lambda node: tree.place[node.uuid], default=None)
     return walk(tree, last.uuid) if last else []
 
 
@@ -135,10 +132,7 @@ def _missing_of_reply(tree: Tree, reply_id: str, on_branch: set[str], answered: 
     own = {member.uuid for member in members}
     siblings = [member for member in members if member.uuid not in on_branch]
     candidates = {
-        result.uuid: result
-        for member in members
-        for result in tree.results.get(member.uuid, ())
-        if result.uuid not in on_branch
+        result.uuid: result for member in members for result in tree.results.get(member.uuid, ()) if result.uuid not in on_branch
     }
     results = [result for result in candidates.values() if result.parent in own]
     strays = [result for result in candidates.values() if result.parent not in own]

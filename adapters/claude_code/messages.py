@@ -45,6 +45,7 @@ class Converted:
     messages: list[Message] = field(default_factory=list)
     unsaid: Unsaid = field(default_factory=dict)
     made_up: list[str] = field(default_factory=list)
+    is_reordered: bool = False  # blocks of different kinds stood in another order than the messages have them
 
 
 def convert(line: Line, raw: bytes, parsed: Parsed, around: Around) -> Converted:
@@ -94,6 +95,7 @@ def _assistant(record: Json, message: Json, digest: str, around: Around, done: C
         metadata["status"] = "complete"
     elif message.get("stop_reason") is not None:
         done.unsaid["message", "stop_reason"] = "no standard status"
+    done.is_reordered = said.is_reordered
     done.made_up += [f"assistant.tool_use.{place[-1]}" for place in said.made_up]
     return [(body | {"metadata": metadata}, said.copies)]
 
@@ -103,13 +105,12 @@ def _user(record: Json, message: Json, digest: str, around: Around, done: Conver
     placed = [((*CONTENT, i), block) for i, block in enumerate(content)] if isinstance(content, list) else []
     results = [(place, block) for place, block in placed if _is_result(block)]
     others = [(place, block) for place, block in placed if not _is_result(block)]
+    done.is_reordered = placed != [*results, *others]
     bodies: Bodies = []
     for place, block in results:
         call_id, said = read_result(block, place, digest, done.unsaid)
         metadata = _result_metadata(record, block, place, len(results), done.unsaid)
-        bodies.append(
-            ({"role": "tool", "tool_call_id": call_id, "content": said.content, "metadata": metadata}, said.copies)
-        )
+        bodies.append(({"role": "tool", "tool_call_id": call_id, "content": said.content, "metadata": metadata}, said.copies))
         done.made_up += [f"user.tool_result.{name[-1]}" for name in said.made_up]
     if others or not results:
         shown = Said(*read_content(others, done.unsaid)) if placed else _plain(content)
@@ -177,11 +178,7 @@ def _finisher(
     created_at: Json = {"created_at": line.timestamp} if _moment.fullmatch(line.timestamp) else {}
     if "timestamp" in record and not created_at:
         unsaid["timestamp",] = "no RFC 3339 time"
-    name = (
-        line.uuid
-        if _plain_id.fullmatch(line.uuid)
-        else sha256(line.uuid.encode("utf-8", "surrogatepass")).hexdigest()[:36]
-    )
+    name = line.uuid if _plain_id.fullmatch(line.uuid) else sha256(line.uuid.encode("utf-8", "surrogatepass")).hexdigest()[:36]
     version = text_of(record, "version") or "unknown"
 
     def finish(part: int, body: Json, copies: Sequence[Copy]) -> Message:

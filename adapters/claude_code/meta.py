@@ -66,9 +66,5 @@ class Facts:
         result, data = record.get("toolUseResult"), record.get("data")
         if isinstance(result, dict) and line.results and (agent_id := text_of(result, "agentId")):
             self.subagents[agent_id] = line.results[0]
-        elif (
-            isinstance(data, dict)
-            and (agent_id := text_of(data, "agentId"))
-            and (call := text_of(record, "parentToolUseID"))
-        ):
+        elif isinstance(data, dict) and (agent_id := text_of(data, "agentId")) and (call := text_of(record, "parentToolUseID")):
             self.subagents.setdefault(agent_id, call)

@@ -21,12 +21,7 @@ def origin_of_user(record: Json, text: str, is_subagent: bool) -> Origin:
     """Who wrote a user line's text. A sub-agent's prompts come from the agent that started it."""
     kind = record.get("origin")
     is_notice = isinstance(kind, dict) and kind.get("kind") == "task-notification"
-    if (
-        is_notice
-        or any(record.get(flag) for flag in _harness_flags)
-        or text.startswith(INTERRUPTED)
-        or _markup.match(text)
-    ):
+    if is_notice or any(record.get(flag) for flag in _harness_flags) or text.startswith(INTERRUPTED) or _markup.match(text):
         return "harness"
     return "agent" if is_subagent else "human"
 

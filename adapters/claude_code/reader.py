@@ -100,11 +100,7 @@ def _conversion(
         meta=meta,
         entries=(*said, *natives),
         report=report.to_dict(),
-        off_branch={
-            line.uuid: why[line.number].partition(":")[0]
-            for line in file.lines
-            if line.is_message and line.number in why
-        },
+        off_branch={line.uuid: why[line.number].partition(":")[0] for line in file.lines if line.is_message and line.number in why},
         subagents=file.meta.subagents,
         held_records=len(held),
     )
@@ -117,9 +113,9 @@ def _messages(file: Transcript, line: Line, is_subagent: bool, report: Report) -
     where = f"line {line.number}"
     account(report, parsed.value, where, done.unsaid)
     for path in done.made_up:
-        report.note(
-            "synthesised", f"fields/{path}", "the record has none that is usable; made from its place and text", where
-        )
+        report.note("synthesised", f"fields/{path}", "the record has none that is usable; made from its place and text", where)
+    if done.is_reordered:
+        report.warn(f"blocks/{line.type}", "the order of blocks of different kinds is only in the native record", where)
     for message in done.messages:
         report.message(message.body["role"])
     return done.messages
@@ -148,9 +144,7 @@ def _warn(file: Transcript, live: Sequence[Line], why: dict[int, str], report: R
     for line in live:
         for call in line.calls:
             if call not in answered:
-                report.warn(
-                    "blocks/assistant.tool_use", "the call has no result on the live branch", f"line {line.number}"
-                )
+                report.warn("blocks/assistant.tool_use", "the call has no result on the live branch", f"line {line.number}")
     newest = max((line for line in file.lines if line.is_message), key=lambda line: line.number, default=None)
     if newest and newest.is_meta and newest.number in why:
         reason = "the newest line is a meta line, so the rule takes an older branch; a line after it heals that"

@@ -46,6 +46,7 @@ class Line:
 
     number: int  # from 1
     problem: str
+    is_chained: bool = False  # can it stand in the chain of parents?
     type: str = ""
     subtype: str = ""
     uuid: str = ""
@@ -62,10 +63,6 @@ class Line:
     source: str = ""  # the assistant line a tool result says it belongs to
     timestamp: str = ""
     compaction: Json | None = None
-
-    @property
-    def is_chained(self) -> bool:
-        return bool(self.uuid) and self.type in CHAIN_TYPES
 
     @property
     def is_message(self) -> bool:
@@ -98,13 +95,16 @@ def facts(number: int, parsed: Parsed) -> Line:
     message = record.get("message")
     message = message if isinstance(message, dict) else {}
     blocks = blocks_of(message)
+    kind, uuid = text_of(record, "type"), text_of(record, "uuid")
+    can_chain = kind in CHAIN_TYPES or (kind not in KNOWN_TYPES and "parentUuid" in record)
     is_assistant = record.get("type") == "assistant"
     return Line(
         number,
         "",
-        type=text_of(record, "type"),
+        is_chained=bool(uuid) and can_chain,
+        type=kind,
         subtype=_subtype(record),
-        uuid=text_of(record, "uuid"),
+        uuid=uuid,
         parent=text_of(record, "parentUuid"),
         logical_parent=text_of(record, "logicalParentUuid"),
         is_sidechain=bool(record.get("isSidechain")),
@@ -161,7 +161,7 @@ _lenient = json.JSONDecoder(parse_int=codec.Number, parse_float=codec.Number, pa
 
 
 def _nesting_fits(text: str) -> bool:
-    """Would the hub take this value inside what is sent? Asked of the codec itself, for the few lines it may concern."""
+    """Would the hub take this value inside what is sent? Asked of the codec itself, for the few lines it may be."""
     if text.count("[") + text.count("{") <= NESTING_MAX:
         return True
     wrap = codec.NESTING_MAX - NESTING_MAX

@@ -32,11 +32,7 @@ def lift(record: Json, message: Json, copies: Sequence[Copy]) -> tuple[Json, lis
     said: list[list[Any]] = []
     for copy in copies:
         text = _take(message, copy.message)
-        if (
-            not isinstance(text, str)
-            or len(text) < TAKEN_CHARS_MIN
-            or _spelled(text, copy.how) != _take(record, copy.record)
-        ):
+        if not isinstance(text, str) or len(text) < TAKEN_CHARS_MIN or _spelled(text, copy.how) != _take(record, copy.record):
             continue
         record = _put(record, copy.record, None)
         said.append([list(copy.record), list(copy.message), *([copy.how] if copy.how else [])])
@@ -50,8 +46,13 @@ def lay(record: Json, message: Json, said: Sequence[Sequence[Any]]) -> Json:
     broken.
     """
     for place, source, *how in said:
-        record = _put(record, tuple(place), _spelled(_take(message, tuple(source)), how[0] if how else ""))
+        record = _put(record, _path(place), _spelled(_take(message, _path(source)), how[0] if how else ""))
     return record
+
+
+def _path(steps: Sequence[Any]) -> Path:
+    """Return a path as it comes back from the hub: indexes are numbers as they were written."""
+    return tuple(int(step.text) if isinstance(step, codec.Number) else step for step in steps)
 
 
 def _spelled(text: str, how: How) -> Any:
