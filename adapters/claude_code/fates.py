@@ -17,7 +17,8 @@ NO_MESSAGE = "no message"
 def reasons(tree: Tree, lines: Iterable[Line], branch: Sequence[Line], live: set[int]) -> dict[int, str]:
     """Return the reason of every line whose number is not in `live`, by number."""
     compacted = _compacted(tree, branch)
-    return {line.number: _reason(tree, line, compacted) for line in lines if line.number not in live}
+    is_sidechain_file = bool(branch) and branch[-1].is_sidechain
+    return {line.number: _reason(tree, line, compacted, is_sidechain_file) for line in lines if line.number not in live}
 
 
 def path_of(line: Line) -> str:
@@ -27,7 +28,7 @@ def path_of(line: Line) -> str:
     return "/".join(filter(None, ("lines", line.type or "untyped", line.subtype)))
 
 
-def _reason(tree: Tree, line: Line, compacted: set[str]) -> str:
+def _reason(tree: Tree, line: Line, compacted: set[str], is_sidechain_file: bool) -> str:
     if line.problem:
         return line.problem
     if line.type not in KNOWN_TYPES:
@@ -38,7 +39,7 @@ def _reason(tree: Tree, line: Line, compacted: set[str]) -> str:
         return NO_UUID
     if tree.nodes[line.uuid] is not line:
         return REPEATED
-    if line.is_sidechain:
+    if line.is_sidechain and not is_sidechain_file:
         return SIDECHAIN
     return COMPACTED if line.uuid in compacted else ABANDONED
 

@@ -80,6 +80,11 @@ def test_a_sub_agents_file_is_known_by_its_lines():
     assert by_name.meta["native_session_id"] == "agent-a1"
 
 
+def test_a_sub_agents_abandoned_line_is_no_side_chain_of_its_own_file():
+    lines = [line("a", None, isSidechain=True), line("b", "a", isSidechain=True), line("c", "a", isSidechain=True)]
+    assert read(lines).off_branch == {"b": "abandoned"}
+
+
 def test_a_side_file_tells_more_of_a_sub_agent():
     sidecar = {"agentType": "Explore", "toolUseId": "toolu_7", "parentAgentId": "a0"}
     link = read_subagent(sample("agent-a1"), sidecar=sidecar, tool_use_id="toolu_2").meta["subagent"]
