@@ -105,9 +105,7 @@ def test_an_ordinary_user_runs_it_as_himself(engine_folder):
     hub.mkdir(mode=0o700)
     os.chown(hub, NOBODY, NOBODY)
     places = [wheel.package, wheel.install, wheel.libraries]
-    done = subprocess.run(
-        [sys.executable, "-c", AS_NOBODY, hub, *places], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", AS_NOBODY, hub, *places], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert mode(hub) == 0o700
     with EmbeddedPostgres(hub) as postgres, psycopg.connect(postgres.start()) as by_root_later:
