@@ -8,12 +8,14 @@ Rule 4: no hit takes a quote or a backslash that stands for something in JSON ar
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from eventstore.redact_values import assignments
+from eventstore.redact_values import assignments, is_no_value
+
+FORMAT, PLACE, ASSIGNMENT = 0, 2, 4  # a token's own form says most, then what stands around it, then a name before it
+CONTEXT_CHARS = 240  # how far before a hit the word is looked for that makes it one (`curl … -u`)
 
 
 class Hit(NamedTuple):
@@ -25,10 +27,8 @@ class Hit(NamedTuple):
     rank: int
 
 
-FORMAT, PLACE, ASSIGNMENT = 0, 2, 4  # a token's own form says most, then what stands around it, then a name before it
-
 # name, what it begins with, what follows it. `!` before the beginning: so rare that it counts inside a word as well.
-_FORMATS = """
+_FORMATS = r"""
 anthropic_api_key   !sk-ant-            [A-Za-z0-9_-]{16,}+
 openai_api_key      sk-proj-            [A-Za-z0-9_-]{20,}+
 openai_api_key      sk-svcacct-         [A-Za-z0-9_-]{20,}+
@@ -71,7 +71,7 @@ pypi_api_token      pypi-               AgE[A-Za-z0-9_-]{30,}+
 huggingface_token   hf_                 [A-Za-z0-9]{30,}+
 docker_token        dckr_               (?:pat|oat)_[A-Za-z0-9_-]{20,}+
 digitalocean_token  dop_v1_             [a-f0-9]{40,}+
-sendgrid_api_key    SG.                 [A-Za-z0-9_-]{16,64}+\\.[A-Za-z0-9_-]{30,}+
+sendgrid_api_key    SG.                 [A-Za-z0-9_-]{16,64}+\.[A-Za-z0-9_-]{30,}+
 shopify_token       shpat_              [A-Fa-f0-9]{32,}+
 shopify_token       shpss_              [A-Fa-f0-9]{32,}+
 vault_token         hvs.                [A-Za-z0-9_-]{24,}+
@@ -93,43 +93,175 @@ supabase_token      sbp_                [a-f0-9]{32,}+
 tailscale_key       tskey-              [A-Za-z0-9-]{20,}+
 atlassian_token     ATATT3              [A-Za-z0-9_=-]{30,}+
 rubygems_api_key    rubygems_           [a-f0-9]{40,}+
-telegram_bot_token  :AA                 [A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])
 age_secret_key      !AGE-SECRET-KEY-    [A-Z0-9-]{40,}+
 tasuki_token        tsk_                [A-Za-z0-9_-]{43,}+
 """
 
 # Not preceded by a word, unless by what only looks like one: an escaped \n, a %3D, the end of a terminal colour.
-_AT_WORD = r"(?:(?<![A-Za-z0-9_]{0})|(?<=\\[bfnrt]{0})|(?<=%[0-9A-Fa-f][0-9A-Fa-f]{0})|(?<=[0-9\[]m{0}))"
+_AT_WORD = (
+    r"(?:(?<![A-Za-z0-9_-]{0})|(?<=[^A-Za-z0-9_-]-{0})|(?<=\\[bfnrt]{0})|(?<=%[0-9A-Fa-f][0-9A-Fa-f]{0})"
+    r"|(?<=[\[;][0-9]m{0})|(?<=[\[;][0-9][0-9]m{0})|(?<=\[m{0}))"
+)
 
 
 class _Rule(NamedTuple):
-    """One pattern; the group `secret`, or all of it, is taken out where `holds` says so."""
+    """A pattern; its group `secret`, or all of it, goes where `holds(text, start, end)` says so. `folded`: any case."""
 
     name: str
     literal: str
     pattern: re.Pattern[str]
-    rank: int
-    holds: Callable[[re.Match[str]], bool]
+    holds: Callable[[str, int, int], bool]
+    rank: int = PLACE
+    folded: bool = False
 
 
-def is_placeholder_token(token: str) -> bool:
-    """Whether a token of the right form stands in for one: `sk-ant-xxxxxxxx`, `ghp_your_token`."""
+def find(text: str) -> Iterator[Hit]:
+    """Yield every secret in a plain text; the hits come in no order and may overlap."""
+    low = _lower(text)
+    for rule in _RULES:
+        where = low if rule.folded else text
+        if rule.literal not in where:
+            continue
+        for match in rule.pattern.finditer(where):
+            start, end = match.span("secret" if rule.pattern.groups else 0)
+            if rule.holds(text, start, end):
+                yield Hit(start, end, rule.name, rule.rank)
+    for start, end, name in assignments(text, low):
+        yield Hit(start, end, name, ASSIGNMENT)
+
+
+def is_stand_in(token: str) -> bool:
+    """Whether a token of the right form only stands in for one: `sk-ant-xxxxxxxx`, `ghp_your_token`, `$TOKEN`."""
     return _stand_in.search(token) is not None
+
+
+def begins_like_a_token(value: str) -> bool:
+    """Whether a text begins with what marks some issuer's tokens, so that it is no encrypted blob."""
+    return value.startswith(_BEGINNINGS)
 
 
 _stand_in = re.compile(r"x{5,}|X{5,}|\*{3}|\.{3}|(?:^|[-_])(?:your|YOUR)(?:[-_]|$)|^<.*>$|^\$[({A-Za-z_]|\$\{|\{\{")
 
 
-def _is_token(match: re.Match[str]) -> bool:
-    token = match.group()
-    return any(map(str.isdigit, token)) and not is_placeholder_token(token)
+def _lower(text: str) -> str:
+    """Lower case, place by place as long: only the dotted capital I would become two."""
+    return text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
+
+
+def _is_token(text: str, start: int, end: int) -> bool:
+    return not is_stand_in(text[start:end])
+
+
+def _is_token_with_digits(text: str, start: int, end: int) -> bool:
+    token = text[start:end]
+    return _digit.search(token) is not None and not is_stand_in(token)
+
+
+def _is_opaque(text: str, start: int, end: int) -> bool:
+    """What stands where a token must stand: long, or letters and digits; not a word."""
+    token = text[start:end]
+    if is_no_value(token):
+        return False
+    return len(token) >= 32 or (len(token) >= 8 and _digit.search(token) is not None and _letter.search(token) is not None)
+
+
+def _is_url_password(text: str, start: int, end: int) -> bool:
+    value = text[start:end]
+    return value.lower() not in _words_for_password and not is_no_value(value)
+
+
+def _is_pair(text: str, start: int, end: int) -> bool:
+    """Base64 of `name:password`."""
+    return b":" in _decoded(text[start : min(end, start + 512)])
+
+
+def _is_private_pem(text: str, start: int, end: int) -> bool:
+    return b"PRIVATE KEY" in _decoded(text[start : start + 88])
+
+
+def _decoded(value: str) -> bytes:
+    """The bytes of base64 where they are printable ASCII; else none."""
+    value = value.rstrip("=")
+    raw = base64.b64decode(value[: len(value) - (len(value) % 4 == 1)] + "==", validate=False)
+    return raw if all(32 <= byte < 127 or byte in b"\r\n" for byte in raw) else b""
+
+
+def _is_key_body(text: str, start: int, end: int) -> bool:
+    """Whether mostly base64 stands between BEGIN and END, and not a program that looks for them."""
+    body = text[start:end].split("-----", 2)[-1].rpartition("-----END")[0]
+    long_runs = sum(len(run) for run in _base64_run.findall(body))
+    return long_runs >= 24 and long_runs * 2 >= len(body) - body.count(" ")
+
+
+def _after_word(*words: str) -> Callable[[str, int, int], bool]:
+    """Hold where one of the words stands shortly before, in the same line, and the value is not just a small number."""
+
+    def holds(text: str, start: int, end: int) -> bool:
+        head = text[max(0, start - CONTEXT_CHARS) : start].rpartition("\n")[2]
+        value = text[start:end]
+        return any(word in head for word in words) and not (value.isdigit() and len(value) < 6) and not is_no_value(value)
+
+    return holds
+
+
+_digit = re.compile("[0-9]")
+_letter = re.compile("[A-Za-z]")
+_base64_run = re.compile("[A-Za-z0-9+/=]{16,}")
+_words_for_password = frozenset("password passwd pass pw pwd secret token key apikey api_key credentials".split())
+
+_header = "-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
+_line_break = r"""(?:\\{1,8}+[nrt]|[\s>+|#:→0-9"',.-]){1,40}+"""  # also in a diff, a numbered listing, a program
+_key_lines = f"(?:{_line_break}[A-Za-z0-9+/=]{{40,}}+)(?:{_line_break}[A-Za-z0-9+/=]{{16,}}+)*+"
+_quote = r"""\\{0,7}+["']?"""
+_value = _quote + r"(?P<secret>(?:[a-z0-9_~+/=%-]|\.(?=[a-z0-9_-])){8,}+)"
+_flag_value = _quote + r"""(?P<secret>[^\s"'\\`]{4,128}+)"""
+_url = r"""://(?<=[A-Za-z0-9]://)[^\s/:@"'<>\\]*+:(?P<secret>[^\s/"'<>\\`]{1,256})@(?=[\w\[$%{<(-])"""
+_authorization = rf"authorization{_quote} {{0,4}}+[:=] {{0,4}}+{_quote}(?:token|bot|key|apikey|oauth|splunk) {{1,4}}+{_value}"
+_slack = r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[\w/+-]{16,}+)"
+_aws_pair = r"AKIA[A-Z0-9]{16}[^A-Za-z0-9+/]{1,8}(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])"
+_curl_user = rf"""-u(?:ser)?[= \t]{{0,4}}+{_quote}[^\s:"'\\@/]{{1,128}}+:{_flag_value}"""
+_jwt = "eyJ" + _AT_WORD.replace("{0}", "eyJ") + r"[\w-]{8,}+\.[\w-]{8,}+\.[\w-]{8,}+"
+_PEM = rf"{_header}[^-]*+(?:-(?!----)[^-]*+)*+-----END [A-Z0-9 ]{{0,48}}-----"
+
+# name, literal (in lower case where any case counts), pattern, what must hold
+_PLACES: list[tuple[str, str, str, Callable[[str, int, int], bool]]] = [
+    ("private_key", "-----BEGIN ", _PEM, _is_key_body),
+    ("private_key", "-----BEGIN ", _header + _key_lines, _is_token),
+    ("private_key", "Private-Lines: ", rf"Private-Lines: \d{{1,3}}(?P<secret>{_key_lines})", _is_token),
+    ("private_key", "LS0tLS1CRUdJTi", "LS0tLS1CRUdJTi[A-Za-z0-9+/=]{80,}+", _is_private_pem),
+    ("jwt", "eyJ", _jwt, _is_token),
+    ("url_password", "://", _url, _is_url_password),
+    ("url_signature", "sig=", r"sig=(?<=[?&;]sig=)(?P<secret>[\w%+/=-]{16,}+)", _is_opaque),
+    ("url_signature", "ignature=", r"ignature=(?<=[?&-][Ss]ignature=)(?P<secret>[\w%+/=-]{16,}+)", _is_opaque),
+    ("api_key", "key=", r"key=(?<=[?&]key=)(?P<secret>[\w-]{16,}+)", _is_token_with_digits),
+    ("token", "auth=", r"auth=(?<=[?&]auth=)(?P<secret>[\w.-]{16,}+)", _is_token_with_digits),
+    ("bearer_token", "bearer", rf"bearer(?:[ \t:+]|%20){{1,4}}+{_value}", _is_opaque),
+    ("basic_credential", "basic ", r"basic {1,4}+(?P<secret>[a-z0-9+/]{8,}+={0,2})", _is_pair),
+    ("basic_credential", "auth", rf"auth{_quote} {{0,2}}[:=] {{0,2}}{_quote}(?P<secret>[a-z0-9+/]{{8,}}+={{0,2}})", _is_pair),
+    ("authorization", "authorization", _authorization, _is_opaque),
+    ("slack_webhook", "hooks.slack.com/", _slack, _is_token),
+    ("discord_webhook", "/api/webhooks/", r"/api/webhooks/\d{8,24}/(?P<secret>[\w-]{30,}+)", _is_token),
+    ("telegram_bot_token", ":AA", r":(?<=\d{8}:)(?P<secret>AA[\w-]{33})(?![\w-])", _is_token),
+    ("aws_secret_access_key", "AKIA", _aws_pair, _is_token),
+    ("command_password", "-u", _curl_user, _after_word("curl", "wget")),
+    ("command_password", " -p", rf" -p{_flag_value}", _after_word("mysql", "mariadb", "sshpass")),
+    ("command_password", " -p", rf" -p[ \t=]{{1,4}}+{_flag_value}", _after_word("sshpass", " login ")),
+    ("netrc_password", "password ", rf"password[ \t]{{1,8}}+{_flag_value}", _after_word("login ")),
+]  # fmt: skip
+_FOLDED = {"bearer_token", "basic_credential", "authorization"}
 
 
 def _formats() -> Iterator[_Rule]:
     for line in _FORMATS.strip().splitlines():
         name, begins, follows = line.split()
-        literal = re.escape(begins.lstrip("!"))
-        at_word = "" if begins[0] in "!:" else _AT_WORD.replace("{0}", literal)
-        before = r"(?<=[0-9]{8}:AA)" if begins == ":AA" else ""
-        pattern = re.compile(literal + at_word + before + follows.replace("\\\\", "\\"))
-        yield _Rule(name, begins.lstrip("!"), pattern, FORMAT, _is_token)
+        literal = begins.lstrip("!")
+        at_word = "" if begins[0] == "!" else _AT_WORD.replace("{0}", re.escape(literal))
+        holds = _is_token_with_digits if name == "api_key" else _is_token
+        yield _Rule(name, literal, re.compile(re.escape(literal) + at_word + follows), holds, FORMAT)
+
+
+_RULES = [
+    *_formats(),
+    *(_Rule(name, literal, re.compile(regex, re.ASCII), holds, PLACE, name in _FOLDED) for name, literal, regex, holds in _PLACES),
+]
+_BEGINNINGS = tuple(rule.literal for rule in _RULES if rule.rank == FORMAT)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 VALUE_CHARS_MAX = 4096
+BARE_CHARS_SEEN = 256  # of a value without quotes, to judge it: names can stand in it, each of which is judged again
 
 _ends = r"(?:_?\d{1,2}|[_-](?:base|data|prod|production|staging|dev|test|live|old|new|b64|base64))?"
 _closes = r"""\\{0,7}+["'`]?\]?"""
@@ -54,7 +55,8 @@ _han_after = re.compile(r"""[ \t]{0,4}+(?:[:：=＝]|是|为|為)[ \t]{0,4}+[“
 _opening = re.compile(r"""[bBrRuUfF@]{0,2}(?P<slashes>\\{0,7}+)(?P<quote>["'`])""")
 _bare = re.compile(r"""(?:[!#-&(-;=?-\[\]-_a-~\u00a1-\u024f]|\\(?![nrtbfu"'\\/0\s]))++""")
 _bare_end = re.compile(
-    r"""[;,](?=\s|$|[A-Za-z_][\w -]{0,40}[=:])|&(?=&|$|amp;|[A-Za-z_][\w.-]{0,40}=)|\#(?=[A-Za-z_]\w{0,40}=)|\|\||\)[;,]?$|[)\]}.,;:]+$"""
+    r"[;,](?=\s|$|[A-Za-z_][\w -]{0,40}[=:])|&(?=&|$|amp;|[A-Za-z_][\w.-]{0,40}=)|\#(?=[A-Za-z_]\w{0,40}=)|\|\||"
+    r"\)[;,]?$|[)\]}.,;:]+$"
 )
 
 
@@ -66,9 +68,13 @@ def assignments(text: str, low: str) -> Iterator[tuple[int, int, str]]:
     for literal, (pattern, noun) in _NOUNS.items():
         if literal not in low:
             continue
+        taken = 0
         for match in pattern.finditer(low):
+            if match.start() < taken:
+                continue
             found = _value_of_han(text, match.end()) if noun == "han" else _value_of(text, low, match, noun)
             if found:
+                taken = found[1]
                 yield *found, _RULES.get(noun, noun)
 
 
@@ -118,7 +124,7 @@ def _style(text: str, match: re.Match[str], after: re.Match[str]) -> str:
     name = text[match.start() : match.end()]
     before = text[match.start() - 1 : match.start()]
     tight = text[after.end() - 1] == "=" and text[after.end() - 2] not in " \t"
-    return "env" if (tight and (name.isupper() or before in {"?", "&", ";"})) or (tight and before == ":") else "loose"
+    return "env" if tight and (name.isupper() or before in {"?", "&"}) else "loose"
 
 
 def _is_name(text: str, low: str, match: re.Match[str], noun: str, quoted: bool) -> bool:
@@ -171,15 +177,16 @@ def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _unquoted(text: str, after: re.Match[str], noun: str, style: str) -> tuple[int, int] | None:
-    match = _bare.match(text, after.end(), after.end() + VALUE_CHARS_MAX)
-    if not match:
+    match = _bare.match(text, after.end(), after.end() + BARE_CHARS_SEEN)
+    if not match or (after["tag"] and text[match.end() : match.end() + 2] != "</"):
         return None
     start, end = match.start(), _trimmed(text, match.start(), match.end())
-    if after["tag"] and text[match.end() : match.end() + 2] != "</":
+    if not is_value(text[start:end], noun, style):
         return None
-    if style != "env" and text[end : end + 1] in {"(", "["}:
-        return None
-    return (start, end) if is_value(text[start:end], noun, style) else None
+    if end - start == BARE_CHARS_SEEN:
+        whole = _bare.match(text, start, start + VALUE_CHARS_MAX)
+        end = _trimmed(text, start, whole.end()) if whole else end
+    return start, end
 
 
 def _trimmed(text: str, start: int, end: int) -> int:
@@ -192,7 +199,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 
 _no_value = re.compile(
-    r"^(?:\.{0,2}/|~/|[A-Za-z]:[\\/]|https?:|file:|ssh:|<|\$[A-Za-z_({]|%|\{|\[|@|&|\*+$|true|false|null|none|nil|undefined)"
+    r"^(?:\.{0,2}/|~/|[A-Za-z]:[\\/]|https?:|file:|ssh:|<|\$[A-Za-z_({]|%[sdrvq(]|%\w+%|\{|\[)"
     r"|\$[{(]|\{\{|\{\w*\}|\(\)|x{4}|X{4}|\*{3}|\.{3}|…|•|\[redacted"
     r"|(?:^|[-_ ])(?:your|example|placeholder|redacted|replace|insert|sample|dummy)(?:[-_ .]|$)|change[-_]?me|"
     r"^(?:[-_.#*?]|\u2022)+$",
@@ -208,17 +215,21 @@ _algorithm = re.compile(
 )
 _says_its_name = re.compile("passw(?:or)?d|passphrase|secret|token|(?:api|access|private)[-_]?key", re.IGNORECASE)
 _symbol = re.compile(r"[!@#$%^&*?~+=|]")
+_separator = re.compile(r"[-_.:/]")
+_blank = re.compile(r"[\s\0]")
+_digit = re.compile("[0-9]")
+_letter = re.compile(r"[^\W\d_]")
 _long_enough = {"password": 6, "pass": 6, "secret": 8, "token": 8, "key": 8}
 
 
 def is_value(value: str, noun: str, style: str) -> bool:
     """Whether this can be a secret's value and not a word, a variable, a call, a path or a stand-in for one."""
-    if not 4 <= len(value) < VALUE_CHARS_MAX or value.isspace() or any(c in value for c in " \t\r\n\0"):
+    if not 4 <= len(value) <= VALUE_CHARS_MAX or _blank.search(value):
         return False
     if is_no_value(value) or (style != "quoted" and _code.match(value)):
         return False
     of_password = noun in {"password", "pass"}
-    if any("0" <= c <= "9" for c in value):
+    if _digit.search(value):
         return _is_mixed(value, of_password, style, _long_enough[noun])
     if style in {"loose", "said"} or not of_password:
         return style == "env" and len(value) >= 16 and value.isalpha() and value.isascii()
@@ -233,15 +244,17 @@ def _is_mixed(value: str, of_password: bool, style: str, enough: int) -> bool:
         enough = 4
     if style == "loose" and not of_password:
         enough = 10
-    if len(value) < enough or not any(map(str.isalpha, value)):
+    if len(value) < enough or not _letter.search(value) or _is_reference(value, style):
         return False
     if of_password:
-        return not (_says_its_name.search(value) or (style == "said" and _algorithm.match(value)) or _is_reference(value, style))
-    return not is_wordy(value) and not _is_reference(value, style)
+        return (style in {"quoted", "env"} and not _separator.search(value)) or not _says_its_name.search(value)
+    return not is_wordy(value) or (style == "env" and not _separator.search(value))
 
 
 def _is_reference(value: str, style: str) -> bool:
-    """Whether a loose value is rather a name in a program: `config.password2`, `token_v2`."""
+    """Whether a value without quotes is rather a name in a program, or of an algorithm: `config.password2`, `token_v2`."""
+    if style == "said":
+        return _algorithm.match(value) is not None
     return style == "loose" and (_dotted.fullmatch(value) is not None or ("_" in value and is_wordy(value)))
 
 
