@@ -17,7 +17,7 @@ from eventstore.access import Access
 from eventstore.committer import Committer
 from eventstore.db import Database
 from eventstore.embedded import EmbeddedPostgres
-from eventstore.errors import InvalidSettings, StoreUnavailable
+from eventstore.errors import EmbeddedUnavailable, InvalidSettings, StoreUnavailable
 from eventstore.listener import Listener
 from eventstore.prepare import Writer
 from eventstore.read import Reader
@@ -30,6 +30,7 @@ from transports.service import Service
 log = logging.getLogger("tasuki.serve")
 DATABASE_WAIT_S = 30.0
 GRACE_S = 10
+RESTART_CHECK_S = 1.0
 
 
 async def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
@@ -39,7 +40,7 @@ async def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
     """
     listening = _bind(settings)
     settings.data_path.mkdir(parents=True, exist_ok=True)
-    async with _postgres(settings) as dsn, _hub(settings, dsn) as hub:
+    async with _postgres(settings) as (dsn, embedded), _hub(settings, dsn) as hub:
         app = rest_app(lambda: hub)
         config = uvicorn.Config(
             app,
@@ -53,6 +54,8 @@ async def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_stop_on_signal, server, hub.tails)
             tasks.start_soon(_tell_when_ready, server, _url(listening), on_ready)
+            if embedded:
+                tasks.start_soon(_keep_running, embedded, hub.listener)
             await server.serve(sockets=[listening])
             tasks.cancel_scope.cancel()
     log.info("stopped")
@@ -67,18 +70,28 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def _postgres(settings: Settings) -> AsyncIterator[str]:
+async def _postgres(settings: Settings) -> AsyncIterator[tuple[str, EmbeddedPostgres | None]]:
     """The DSN to use: the one given, else that of the embedded PostgreSQL, running while the context is open."""
     if settings.dsn:
-        yield settings.dsn
+        yield settings.dsn, None
         return
     embedded = EmbeddedPostgres(settings.data_path)
-    dsn = await anyio.to_thread.run_sync(embedded.start)
     try:
-        yield dsn
+        yield await anyio.to_thread.run_sync(embedded.start), embedded
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(embedded.stop)
+
+
+async def _keep_running(embedded: EmbeddedPostgres, listener: Listener) -> None:
+    """Start the embedded PostgreSQL again when it has died under us."""
+    while True:
+        await anyio.sleep(RESTART_CHECK_S)
+        if not listener.is_database_there:
+            try:
+                await anyio.to_thread.run_sync(embedded.start)
+            except EmbeddedUnavailable as error:
+                log.error("embedded PostgreSQL does not start", extra={"facts": {"code": error.code}})
 
 
 @contextlib.asynccontextmanager

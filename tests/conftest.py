@@ -72,6 +72,13 @@ def database(cluster: str, _template: str) -> Iterator[str]:
         yield dsn
 
 
+@pytest.fixture(scope="module")
+def module_database(cluster: str, _template: str) -> Iterator[str]:
+    """The DSN of a migrated database that the tests of one file share."""
+    with _new_database(cluster, _template) as dsn:
+        yield dsn
+
+
 @pytest.fixture(scope="session")
 def _template(cluster: str) -> str:
     from sql.migrate import migrate

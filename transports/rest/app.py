@@ -5,6 +5,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any
 
@@ -88,7 +89,8 @@ class _Front:
         _check_site(request, service)
         path = scope["path"]
         if path not in OPEN_PATHS and not path.startswith(OPEN_PREFIXES):
-            scope["tasuki.principal"] = await service.access.principal(_token(request))
+            principal = await service.access.principal(_token(request))
+            scope["tasuki.principal"] = replace(principal, client=_client(request))
         scope["tasuki.service"] = service
         await self._app(scope, receive, answer)
 
@@ -117,6 +119,12 @@ def _token(request: Request) -> str:
     if scheme.lower() != "bearer" or not token.strip():
         raise Unauthorized("Send the token as `Authorization: Bearer <token>`.")
     return token.strip()
+
+
+def _client(request: Request) -> str:
+    """What the client calls itself, for messages that do not say which agent they come from."""
+    name = request.headers.get("tasuki-client", "")[:100]
+    return name if name.isprintable() else ""
 
 
 def _check_site(request: Request, service: Service) -> None:
