@@ -86,7 +86,8 @@ class Reader:
 
     async def session_row(self, session_id: str) -> dict[str, Any]:
         """Return a session's row by column name. Raises SessionNotFound."""
-        rows = await self._database.call("find_session", session_id=session_id)
+        is_possible = session_id.isascii() and "\0" not in session_id  # a text column would refuse others
+        rows = await self._database.call("find_session", session_id=session_id) if is_possible else []
         if not rows:
             raise SessionNotFound(f"There is no session {session_id[:80]!a}.", session_id=session_id[:80])
         return dict(zip(SESSION_COLUMNS, rows[0], strict=True))

@@ -17,7 +17,7 @@ APPEND_ID_CHARS_MAX = 200
 SERVER_FIELDS = frozenset({"session_id", "seq"})
 
 AppendId = msgspec.Meta(min_length=1, max_length=APPEND_ID_CHARS_MAX, description="The writer's idempotency key.")
-_rfc3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+_rfc3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _unstorable = re.compile("[\0\ud800-\udfff]")
 
 
@@ -79,16 +79,13 @@ def check_message(document: Document) -> None:
     version = fields.pop("schema_version", None)
     if version is not None:
         _check_version(version)
-    try:
-        message = msgspec.convert(fields, Message)
-    except msgspec.ValidationError as error:
-        raise InvalidMessage(f"{error}.") from None
+    message = _converted(fields)
     if message.role == "tool" and not message.tool_call_id:
         raise InvalidMessage("A message of role tool needs `tool_call_id`, the id of the call it answers.")
     if message.tool_calls and message.role != "assistant":
         raise InvalidMessage(f"Only an assistant makes tool calls; this message has role {message.role}.")
-    if message.append_id is not None:
-        check_append_id(message.append_id)
+    if fields.get("append_id") is not None:
+        check_append_id(fields["append_id"])
     if message.created_at is not None and not _rfc3339.fullmatch(message.created_at):
         raise InvalidMessage("`created_at` must be an RFC 3339 time with an offset, like 2026-11-30T08:00:00Z.")
 
@@ -143,6 +140,26 @@ def message_schema() -> dict[str, Any]:
     definition["properties"]["append_id"] |= {"minLength": 1, "maxLength": APPEND_ID_CHARS_MAX}
     definition["properties"]["created_at"] |= {"format": "date-time"}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Tasuki standard message", **schema}
+
+
+def _converted(fields: dict[str, Any]) -> Message:
+    """The fields as a message. msgspec compares names and enums as UTF-8, which a lone surrogate has none of: it is shown a
+    stand-in there. Raises InvalidMessage."""
+    try:
+        try:
+            return msgspec.convert(fields, Message)
+        except UnicodeEncodeError:
+            return msgspec.convert(_without_surrogates(fields), Message)
+    except msgspec.ValidationError as error:
+        raise InvalidMessage(f"{error}.") from None
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return _unstorable.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_without_surrogates(name): _without_surrogates(member) for name, member in value.items()}
+    return [_without_surrogates(item) for item in value] if isinstance(value, list) else value
 
 
 def _check_version(version: Any) -> None:
