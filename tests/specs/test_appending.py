@@ -152,7 +152,8 @@ async def test_the_agent_is_filled_in_from_the_session_where_a_message_does_not_
 
 async def test_what_a_writer_says_of_place_and_session_is_dropped(rest: Rest):
     session = await rest.create()
-    answer = await rest.append(session, "hi", session_id="ses_other", seq=99)
+    body = {"role": "user", "content": "hi", "session_id": "ses_other", "seq": 99}
+    answer = await rest.call("POST", f"/v1/sessions/{session}/messages", body)
     message = (await rest.read(session))[0]
     assert (message["session_id"], message["seq"]) == (session, answer["seq"])
 
