@@ -142,6 +142,21 @@ class Service:
         """Return a session with its parents, forks and snapshots as JSON."""
         return await views.lineage(self._database, self._reader, session_id)
 
+    # --- looking after the log
+
+    async def check_log(self) -> dict[str, Any]:
+        """Return whether the log is dense, 1 … head, as it must be; else the first seq that is missing."""
+        events, head_seq, first_missing = (await self._database.call("check_log"))[0]
+        is_dense = first_missing is None and events == head_seq
+        return {"dense": is_dense, "events": events, "head_seq": head_seq, "first_missing": first_missing, "log_id": self.log_id}
+
+    async def new_epoch(self) -> dict[str, Any]:
+        """Give the log another identity, so that every cursor kept outside is refused: after a file-system copy was put back."""
+        before = self.log_id
+        await self._database.call("new_epoch")
+        await self.listener.catch_up()
+        return {"log_id": self.log_id, "replaced": before, "head_seq": self.listener.state.head_seq}
+
     async def _find_snapshot(self, snapshot_id: str) -> Snapshot:
         seq = snapshot_seq(snapshot_id)
         rows = await self._database.call("find_snapshot", snapshot_seq=seq) if seq else []

@@ -135,6 +135,14 @@ async def read_log(request: Request) -> Response:
     return Response(page.encoded[key], media_type=JSON)
 
 
+async def check_log(request: Request) -> Response:
+    return Response(dump(await service(request).check_log()), media_type=JSON)
+
+
+async def new_epoch(request: Request) -> Response:
+    return Response(dump(await service(request).new_epoch()), media_type=JSON)
+
+
 async def healthz(request: Request) -> Response:
     return Response(dump(service(request).health()), media_type=JSON)
 

@@ -117,6 +117,10 @@ OPERATIONS: tuple[Operation, ...] = (
         {"append_id": _REPEAT},
     ),
     Operation("GET", "/v1/log", handlers.read_log, "Read the whole log in order, or wait for the next event", _CURSOR),
+    Operation("GET", "/v1/admin/log/check", handlers.check_log, "Whether the log is dense"),
+    Operation(
+        "POST", "/v1/admin/log/new-epoch", handlers.new_epoch, "Give the log a new log_id, so that cursors kept elsewhere end"
+    ),
     Operation("GET", "/healthz", handlers.healthz, "How the process is", is_open=True),
     Operation("GET", "/readyz", handlers.readyz, "Whether requests will be answered now", is_open=True),
     Operation("GET", "/schema/message.v1.json", handlers.schema, "The JSON Schema of a standard message", is_open=True),
