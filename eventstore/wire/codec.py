@@ -207,11 +207,14 @@ def canonical(value: Any) -> str:
 
 
 def _canonical_number(number: Number) -> str:
-    """Floats as the double they mean, so that a client which reads and writes JSON again sends the same; integers exactly."""
+    """Floats as the double they mean, so that a client which reads and writes JSON again sends the same; integers exactly,
+    and a float that is one as that integer: JavaScript writes 1 for 1.0."""
     if number.text.lstrip("-").isdigit():
-        return number.text
+        return "0" if number.text == "-0" else number.text
     value = float(number.text)
-    return number.text if value in (float("inf"), float("-inf")) else repr(value)
+    if value in (float("inf"), float("-inf")):
+        return number.text
+    return str(int(value)) if value.is_integer() else repr(value)
 
 
 def _skip(text: str, at: int) -> int:
