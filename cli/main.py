@@ -7,10 +7,12 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from cli import hub_commands
+from cli import hub_commands, log_commands, push, session_commands, snapshot_commands
+from cli.terminal import safe, use_utf8
 from eventstore.errors import InvalidSettings, StoreError
 
 _UNREACHABLE = {"database_unavailable", "embedded_unavailable", "hub_unreachable"}
+_USAGE = {InvalidSettings.code, "no_such_file"}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -23,19 +25,20 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"tasuki {version('tasuki')}")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for group in (hub_commands,):
+    for group in (hub_commands, session_commands, push, snapshot_commands, log_commands):
         group.register(verbs)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. What goes wrong is said in one line, without a traceback."""
+    use_utf8()
     options = parser().parse_args(arguments)
     try:
         return int(options.run(options) or 0)
     except StoreError as error:
-        print(f"tasuki: {error.detail} [{error.code}]", file=sys.stderr)
-        return 3 if error.code in _UNREACHABLE else 2 if isinstance(error, InvalidSettings) else 1
+        print(f"tasuki: {safe(error.detail)} [{error.code}]", file=sys.stderr)
+        return 3 if error.code in _UNREACHABLE else 2 if error.code in _USAGE else 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
