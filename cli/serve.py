@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 import uvicorn
-from eventstore.redact import Redactor
+from starlette.types import ASGIApp
 
 from eventstore.access import Access
 from eventstore.committer import Committer
@@ -21,9 +21,11 @@ from eventstore.errors import EmbeddedUnavailable, InvalidSettings, StoreUnavail
 from eventstore.listener import Listener
 from eventstore.prepare import Writer
 from eventstore.read import Reader
+from eventstore.redact import Redactor
 from eventstore.settings import Settings
 from eventstore.tail import Tails
 from sql.migrate import migrate
+from transports.mcp.http import mcp_endpoint
 from transports.rest.app import rest_app
 from transports.service import Service
 
@@ -40,8 +42,7 @@ async def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
     """
     listening = _bind(settings)
     settings.data_path.mkdir(parents=True, exist_ok=True)
-    async with _postgres(settings) as (dsn, embedded), _hub(settings, dsn) as hub:
-        app = rest_app(lambda: hub)
+    async with _postgres(settings) as (dsn, embedded), _hub(settings, dsn) as hub, _skins(hub) as app:
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -67,6 +68,14 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+@contextlib.asynccontextmanager
+async def _skins(hub: Service) -> AsyncIterator[ASGIApp]:
+    """The application: REST, and MCP at its path."""
+    mcp = mcp_endpoint(hub)
+    async with mcp.running():
+        yield rest_app(hub, {"/mcp": mcp})
 
 
 @contextlib.asynccontextmanager

@@ -4,7 +4,7 @@ one answer for errors, one log line."""
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any
@@ -27,8 +27,8 @@ log = logging.getLogger("tasuki.request")
 _CLIENT_GONE = 499
 
 
-def rest_app(service: Callable[[], Service]) -> ASGIApp:
-    """Return the ASGI application; `service` is asked at each request, since the hub starts after it is made."""
+def rest_app(service: Service, mounts: Mapping[str, ASGIApp]) -> ASGIApp:
+    """Return the ASGI application. `mounts`: the other skins by path, which requests reach in the same way."""
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in OPERATIONS:
         by_path.setdefault(operation.path, {})[operation.method] = operation
@@ -36,6 +36,7 @@ def rest_app(service: Callable[[], Service]) -> ASGIApp:
     document = openapi(OPERATIONS)
     show = Operation("GET", "/openapi.json", lambda request: _json(document), "This document", is_open=True)
     routes.append(Route(show.path, endpoint=_Methods(show.path, {"GET": show})))
+    routes += [Route(path, endpoint=_Mounted(path, app)) for path, app in mounts.items()]
     return _Front(Router(routes, default=_no_such_route, redirect_slashes=False), service)
 
 
@@ -57,10 +58,21 @@ class _Methods:
         await response(scope, receive, send)
 
 
+class _Mounted:
+    """Another skin at a path of its own."""
+
+    def __init__(self, path: str, app: ASGIApp) -> None:
+        self._path, self._app = path, app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["tasuki.log"]["route"] = self._path
+        await self._app(scope, receive, send)
+
+
 class _Front:
     """What every request goes through."""
 
-    def __init__(self, app: ASGIApp, service: Callable[[], Service]) -> None:
+    def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,7 +81,7 @@ class _Front:
         began = time.perf_counter()
         facts: dict[str, Any] = {"request_id": secrets.token_hex(8), "method": scope["method"], "route": ""}
         scope["tasuki.log"] = facts
-        answer = _Answer(send, facts["request_id"], self._service().log_id)
+        answer = _Answer(send, facts["request_id"], self._service.log_id)
         try:
             await self._enter(scope, receive, answer)
         except ClientGone:
@@ -85,7 +97,7 @@ class _Front:
 
     async def _enter(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         request = Request(scope)
-        service = self._service()
+        service = self._service
         _check_site(request, service)
         path = scope["path"]
         if path not in OPEN_PATHS and not path.startswith(OPEN_PREFIXES):

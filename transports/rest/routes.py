@@ -126,5 +126,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/schema/message.v1.json", handlers.schema, "The JSON Schema of a standard message", is_open=True),
 )
 
-OPEN_PATHS = frozenset({"/", "/login", "/openapi.json"} | {operation.path for operation in OPERATIONS if operation.is_open})
+OPEN_PATHS = frozenset(
+    {"/", "/login", "/openapi.json", "/register"} | {operation.path for operation in OPERATIONS if operation.is_open}
+)
 OPEN_PREFIXES = ("/schema/", "/static/", "/.well-known/")

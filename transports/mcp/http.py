@@ -1,0 +1,66 @@
+"""MCP over streamable HTTP, stateless: each request stands alone, so a restart strands no client and there is no session to lose.
+
+The token, Host and Origin were checked before; `scope` says who calls. A body posted by hand, without the headers that the
+protocol wants (as curl sends it), is answered as JSON.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from eventstore.errors import MethodNotAllowed
+from transports.mcp.hub import LocalHub
+from transports.mcp.server import Context, mcp_server
+from transports.mcp.watch import Watch
+from transports.service import Service
+
+_JSON, _SSE = "application/json", "text/event-stream"
+
+
+class McpEndpoint:
+    """The ASGI application at /mcp. It answers while `running` is open."""
+
+    def __init__(self, server: Server[Any], request_bytes_max: int) -> None:
+        self._streaming = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=request_bytes_max)
+        self._plain = StreamableHTTPSessionManager(
+            server, stateless=True, json_response=True, max_request_body_size=request_bytes_max
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Keep the transports' tasks for as long as the context is open."""
+        async with self._streaming.run(), self._plain.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            raise MethodNotAllowed("There is no session here to be opened or ended: POST each request to /mcp.", allow="POST")
+        headers = Headers(scope=scope)
+        manager = self._streaming if _SSE in headers.get("accept", "") else self._plain
+        await manager.handle_request(_with_protocol_headers(scope, headers), receive, send)
+
+
+def mcp_endpoint(service: Service) -> McpEndpoint:
+    """Return the endpoint for a hub."""
+
+    def hub_of(context: Context) -> LocalHub:
+        assert context.request is not None
+        return LocalHub(service, context.request.scope["tasuki.principal"])
+
+    return McpEndpoint(mcp_server(hub_of, Watch(service.tails.stopping)), service.settings.request_bytes_max)
+
+
+def _with_protocol_headers(scope: Scope, headers: Headers) -> Scope:
+    """The scope with what the transport insists on, where a client left it out."""
+    missing: list[tuple[bytes, bytes]] = []
+    if _JSON not in headers.get("accept", ""):
+        missing.append((b"accept", f"{_JSON}, {_SSE}".encode()))
+    if not headers.get("content-type", "").startswith(_JSON):
+        missing.append((b"content-type", _JSON.encode()))
+    replaced = {name for name, _ in missing}
+    return {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in replaced] + missing}
