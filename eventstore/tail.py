@@ -103,7 +103,7 @@ class Tails:
         channel = self._channel(ref, mode)
         with self._registered(channel, after_seq) as waiter:
             head = channel.known_head
-            if head is None or after_seq < head:
+            if head is None or after_seq < head or wait_s <= 0:  # who does not wait must not miss what no notice told of yet
                 version = channel.version
                 page = await self._read(ref, mode, after_seq, max_count, is_following)
                 channel.learn(page, version)
@@ -155,32 +155,36 @@ class Tails:
             self._tasks.start_soon(self._serve, channel)
 
     async def _serve(self, channel: _Channel) -> None:
-        """Read once for all who wait, again while more was said to have come."""
+        """Read for all who wait, again while more was said to have come."""
         try:
             while channel.is_dirty and channel.waiters:
                 channel.is_dirty = False
-                version, waiting = channel.version, list(channel.waiters)
+                waiting = list(channel.waiters)
                 try:
-                    page = await channel.read(min(waiter.after_seq for waiter in waiting))
+                    await _read_for(waiting, channel)
                 except StoreError as error:
                     if error.retryable:
                         channel.is_dirty = True
                         await anyio.sleep(_RETRY_S)
                     else:
                         _deliver_error(waiting, error)
-                else:
-                    channel.learn(page, version)
-                    _deliver(waiting, page)
         finally:
             channel.is_reading = channel.is_dirty = False
 
 
-def _deliver(waiting: list[_Waiter], page: Page) -> None:
-    last = page.seqs[-1] if page.seqs else 0
-    for waiter in waiting:
-        if waiter.after_seq < last:
-            waiter.page = page
-            waiter.woken.set()
+async def _read_for(waiting: list[_Waiter], channel: _Channel) -> None:
+    """Read from where the hindmost stands; a page may end before the others' place, who then get the next one."""
+    while waiting:
+        version = channel.version
+        page = await channel.read(min(waiter.after_seq for waiter in waiting))
+        channel.learn(page, version)
+        if not page.seqs:
+            return
+        for waiter in waiting:
+            if waiter.after_seq < page.seqs[-1]:
+                waiter.page = page
+                waiter.woken.set()
+        waiting = [waiter for waiter in waiting if waiter.after_seq >= page.seqs[-1]]
 
 
 def _deliver_error(waiting: list[_Waiter], error: StoreError) -> None:
