@@ -26,18 +26,18 @@ class MessageView:
         """Show one message, given as the JSON text that the hub sent."""
         message: Json = parse(source)
         self._head(message)
-        if message.get("purged") is True:
-            self._screen.block("purged", INDENT, "dim")
         thinking = message.get("thinking")
         if isinstance(thinking, dict):
             self._text(thinking_text(thinking), THINKING_LINES, THINKING_CHARS, "dim")
         text = content_text(message.get("content"))
         if message.get("role") == "tool":
             self._text(text, RESULT_LINES, RESULT_CHARS)
-        elif text:
+        elif text.strip():
             self._screen.block(text.strip("\n"), INDENT)
         for call in message.get("tool_calls") or []:
             self._call(call)
+        if not (text.strip() or message.get("tool_calls") or isinstance(thinking, dict)):
+            self._screen.block("(purged)" if message.get("purged") is True else "(empty)", INDENT, "dim")
         self._screen.line()
 
     def _head(self, message: Json) -> None:
