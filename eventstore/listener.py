@@ -4,6 +4,8 @@ Rule 1: a notice says "look again" and nothing more; a lost one costs delay, nev
 Rule 2: on every (re)connect: LISTEN first, then read what changed meanwhile, then wake.
 Rule 3: a poll each `poll_s` runs always, whatever the connection says of itself.
 Rule 4: only a nonce that comes back through NOTIFY proves that notices arrive: a pooler accepts LISTEN and delivers nothing.
+        A connection that did not bring it is replaced, since a half open one never says that it is broken.
+Rule 5: nothing that arrives here may end the loops, whoever sent it.
 """
 
 import random
@@ -11,7 +13,6 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import anyio
 import psycopg
@@ -21,7 +22,9 @@ from eventstore.errors import StoreError
 
 PROBE_WAIT_S = 2.0
 PROBE_AGAIN_S = 3.0
-RECONNECT_S_MAX = 2.0
+RECONNECT_S_MIN, RECONNECT_S_MAX = 0.1, 2.0
+POLL_ANSWER_S_MAX = 6.0
+"""A poll without an answer for that long means that the database is away, though nobody closed a connection."""
 _OWN_COMMITS_MAX = 1000
 
 
@@ -51,6 +54,7 @@ class Listener:
         self._nonce = ""
         self._nonce_back = anyio.Event()
         self._probe_now = anyio.Event()
+        self._connection_use = anyio.CancelScope()
         self.state = LogState()
         self.is_live = False
         self.is_database_there = False
@@ -80,31 +84,42 @@ class Listener:
             tasks.start_soon(self._poll)
 
     async def _listen(self) -> None:
-        delay_s = 0.1
+        delay_s = RECONNECT_S_MIN
         while True:
-            with suppress(psycopg.Error, OSError, StoreError):
-                connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True, **connection_arguments())
-                async with connection:
-                    await connection.execute("listen tasuki")
-                    await self.catch_up()
-                    self._probe_now.set()
-                    delay_s = 0.1
-                    await self._receive(connection)
+            with suppress(psycopg.Error, OSError, StoreError), anyio.CancelScope() as self._connection_use:
+                await self._use_connection()
+            delay_s = RECONNECT_S_MIN if self.is_live else min(2 * delay_s, RECONNECT_S_MAX)
             self.is_live = False
             await anyio.sleep(delay_s * random.uniform(0.5, 1.0))  # noqa: S311  # jitter, no secret
-            delay_s = min(2 * delay_s, RECONNECT_S_MAX)
 
-    async def _receive(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        async for notice in connection.notifies():
-            head, _, rest = notice.payload.partition(" ")
-            if head == "?":
-                if rest == self._nonce:
-                    self._nonce_back.set()
-                continue
-            self._noticed(int(head))
-            if self._own_commits.pop(int(head), False):
-                continue
-            self._on_change(None if rest == "*" else {int(no) for no in rest.split()})
+    async def _use_connection(self) -> None:
+        connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True, **connection_arguments())
+        async with connection:
+            await connection.execute("listen tasuki")
+            await self.catch_up()
+            self._probe_now.set()
+            async for notice in connection.notifies():
+                self._take(notice.payload)
+
+    def _take(self, payload: str) -> None:
+        """Wake those whom a notice names; all, where it names nobody."""
+        first, _, rest = payload.partition(" ")
+        if first == "?":
+            if rest == self._nonce:
+                self._nonce_back.set()
+            return
+        last, _, names = rest.partition(" ")
+        try:
+            first_seq, last_seq = int(first), int(last)
+            session_nos = None if names == "*" else {int(no) for no in names.split()}
+        except ValueError:  # a new epoch, or no notice of ours
+            self._on_change(None)
+            return
+        if first_seq <= self.state.noticed_seq + 1:  # else one was lost before it, and the poll has to look from there
+            self._noticed(last_seq)
+        is_own = self._own_commits.pop(last_seq, False)
+        if not is_own or session_nos is None:
+            self._on_change(session_nos)
 
     async def _probe(self) -> None:
         while True:
@@ -115,6 +130,8 @@ class Listener:
                 with anyio.move_on_after(PROBE_WAIT_S) as waited:
                     await self._nonce_back.wait()
                 self.is_live = not waited.cancelled_caught
+                if waited.cancelled_caught:
+                    self._connection_use.cancel()
             self._probe_now = anyio.Event()
             with anyio.move_on_after(self._probe_s if self.is_live else PROBE_AGAIN_S):
                 await self._probe_now.wait()
@@ -123,30 +140,41 @@ class Listener:
         while True:
             await anyio.sleep(self._poll_s * random.uniform(0.9, 1.0))  # noqa: S311  # jitter, no secret
             try:
-                await self.catch_up()
-                self.is_database_there = True
-            except StoreError:
+                with anyio.fail_after(POLL_ANSWER_S_MAX):
+                    found = await self.catch_up()
+            except (StoreError, TimeoutError):
                 self.is_database_there = self.is_live = False
+            else:
+                self.is_database_there = True
+                if found and self.is_live:  # why did no notice tell?
+                    self._probe_now.set()
 
-    async def catch_up(self) -> None:
-        """Look what has changed since this process last noticed, and wake those whom it concerns."""
-        before, log_id = self.state.noticed_seq, self.state.log_id
-        await self._read_state()
-        if self.state.log_id != log_id:
+    async def catch_up(self) -> bool:
+        """Look what has changed since this process last noticed, and wake those whom it concerns. Return whether there was any."""
+        before = self.state.noticed_seq
+        if await self._read_state():
             self._on_change(None)
-        elif self.state.head_seq > before:
-            rows = await self._database.call("read_changes", after_seq=before, max_count=10_000)
-            self._noticed(rows[0][0])
-            nos = {row[1] for row in rows}
-            self._on_change(None if None in nos else nos)
+            return True
+        if self.state.head_seq <= before:
+            return False
+        rows = await self._database.call("read_changes", after_seq=before, max_count=10_000)
+        self._noticed(rows[0][0])
+        nos = {row[1] for row in rows}
+        self._on_change(None if None in nos else nos)
+        return True
 
     def _noticed(self, seq: int) -> None:
         self.state.noticed_seq = max(self.state.noticed_seq, seq)
         self.state.head_seq = max(self.state.head_seq, seq)
 
-    async def _read_state(self) -> None:
+    async def _read_state(self) -> bool:
+        """Return whether this is another history than the one seen before: by its id, or since it went back."""
+        known_head = self.state.head_seq
         log_id, head_seq, is_replica = (await self._database.call("log_state"))[0]
-        if log_id != self.state.log_id:  # another history, or the first look: nothing seen before counts
+        is_other = log_id != self.state.log_id or (head_seq < known_head and not is_replica)
+        if is_other:  # nothing seen before counts
+            self._own_commits.clear()
             self.state.noticed_seq = self.state.head_seq = head_seq
         self.state.log_id, self.state.is_replica = log_id, is_replica
         self.state.head_seq = max(self.state.head_seq, head_seq)
+        return is_other

@@ -49,7 +49,7 @@ class Proxy:
 
     def strand(self) -> None:
         """Let the connections that are open fall silent for good; new ones pass."""
-        self._do(lambda: [link.strand() for link in self._links])
+        self._do(self._strand)
 
     def resume(self) -> None:
         """Pass bytes again, beginning with those held back."""
@@ -93,6 +93,10 @@ class Proxy:
         for link in self._links:
             link.reset()
 
+    def _strand(self) -> None:
+        for link in self._links:
+            link.is_stranded = True
+
     def _resume(self) -> None:
         self._is_cut = False
         self._open.set()
@@ -123,10 +127,7 @@ class _Link:
 
     def __init__(self, opened: asyncio.Event, client: _Side) -> None:
         self._open, self._sides = opened, [client]
-        self._is_stranded = False
-
-    def strand(self) -> None:
-        self._is_stranded = True
+        self.is_stranded = False
 
     def reset(self) -> None:
         for _, writer in self._sides:
@@ -147,11 +148,11 @@ class _Link:
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         while data := await source.read(_CHUNK_BYTES):
             await self._open.wait()
-            if self._is_stranded:
+            if self.is_stranded:
                 continue  # swallowed
             sink.write(data)
             await sink.drain()
-        if not self._is_stranded:
+        if not self.is_stranded:
             sink.write_eof()
 
 
