@@ -3,8 +3,10 @@
 Rule 1: register for wake-ups before the first read, so that there is no seam to lose events in.
 Rule 2: a wake-up says "look again" and nothing more; events come only from a read.
 Rule 3: a waiter holds a place in a list and no database connection.
+Rule 4: a fault in one channel is told to those who wait in it, and ends nothing else.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,9 +15,10 @@ from typing import Literal
 import anyio
 from anyio.abc import TaskGroup
 
-from eventstore.errors import StoreError
+from eventstore.errors import Internal, StoreError
 from eventstore.read import PAGE_COUNT_MAX, Page, Reader, SessionRef
 
+log = logging.getLogger("tasuki.tail")
 Mode = Literal["messages", "natives", "events", "log"]
 _RETRY_S = 1.0
 _IDLE_CHANNELS_MAX = 4096
@@ -168,6 +171,9 @@ class Tails:
                         await anyio.sleep(_RETRY_S)
                     else:
                         _deliver_error(waiting, error)
+                except Exception as error:  # named without its text, which may hold what was read
+                    log.exception("fault", exc_info=Exception(type(error).__name__).with_traceback(error.__traceback__))
+                    _deliver_error(waiting, Internal())
         finally:
             channel.is_reading = channel.is_dirty = False
 

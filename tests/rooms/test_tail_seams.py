@@ -1,0 +1,228 @@
+"""A tail has no seam: whatever comes between two of its steps is seen. On a log made of a list, so that it comes just then."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from eventstore.errors import Internal, SessionDeleted, StoreError, StoreUnavailable
+from eventstore.read import Page, SessionRef
+from eventstore.tail import Tails
+
+REF = SessionRef(1, "ses_1", "p", (), None)
+NEVER_S = 60.0
+
+
+class ListLog:
+    """Stands for the reader: one session's messages. `during_read` happens once, after what is there was looked at."""
+
+    def __init__(self) -> None:
+        self.seqs: list[int] = []
+        self.reads: list[int] = []
+        self.during_read: Callable[[], Awaitable[None]] | None = None
+        self.failures: list[Exception] = []
+
+    async def messages(self, ref: SessionRef, after_seq: int, max_count: int, with_natives: bool = False) -> Page:
+        self.reads.append(after_seq)
+        seqs = [seq for seq in self.seqs if seq > after_seq][:max_count]
+        page = Page(seqs, [b"%d" % seq for seq in seqs], self.seqs[-1] if self.seqs else 0)
+        happening, self.during_read = self.during_read, None
+        if happening:
+            await happening()
+        await anyio.lowlevel.checkpoint()
+        if self.failures:
+            raise self.failures.pop(0)
+        return page
+
+
+class Scene:
+    """Tails over a log, and appends that wake them as the listener would."""
+
+    def __init__(self, tails: Tails, log: ListLog) -> None:
+        self.tails, self.log = tails, log
+
+    async def append(self) -> None:
+        self.log.seqs.append(len(self.log.seqs) + 1)
+        self.tails.wake({REF.session_no})
+
+    async def next(self, after_seq: int, wait_s: float = NEVER_S, max_count: int = 100) -> list[int]:
+        with anyio.fail_after(5):
+            return (await self.tails.next_page(REF, "messages", after_seq, max_count, wait_s)).seqs
+
+    async def all_wait(self, count: int) -> None:
+        await anyio.wait_all_tasks_blocked()
+        assert self.tails.waiting == count
+
+
+@asynccontextmanager
+async def scene(kind: type[Tails] = Tails) -> AsyncIterator[Scene]:
+    log: Any = ListLog()
+    tails = kind(log)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(tails.run)
+        await anyio.wait_all_tasks_blocked()
+        yield Scene(tails, log)
+        tasks.cancel_scope.cancel()
+
+
+class ReadsBeforeItRegisters(Tails):
+    """The mistake that rule 1 forbids."""
+
+    async def next_page(self, *arguments: Any, **options: Any) -> Page:
+        page = await self._reader.messages(*arguments[:1], *arguments[2:4])
+        return page if page.seqs else await super().next_page(*arguments, **options)
+
+    def _channel(self, *arguments: Any) -> Any:
+        channel = super()._channel(*arguments)
+        channel.known_head = 0  # it has read already
+        return channel
+
+
+@pytest.mark.parametrize("kind", [Tails, ReadsBeforeItRegisters])
+async def test_what_is_appended_during_the_first_read_is_seen(kind):
+    async with scene(kind) as hub:
+        hub.log.during_read = hub.append
+        seen = await hub.next(0, wait_s=0.2)
+        assert seen == ([1] if kind is Tails else []), "the mistake must show, or this test shows nothing"
+
+
+async def test_what_is_appended_during_the_read_after_a_wake_up_is_seen():
+    async with scene() as hub, anyio.create_task_group() as tasks:
+        pages: list[list[int]] = []
+
+        async def follow() -> None:
+            after_seq = 0
+            while after_seq < 3:
+                pages.append(await hub.next(after_seq))
+                after_seq = pages[-1][-1]
+
+        tasks.start_soon(follow)
+        await hub.all_wait(1)
+        hub.log.during_read = hub.append
+        await hub.append()
+        await hub.all_wait(1)
+        assert pages == [[1], [2]]
+        await hub.append()
+    assert pages == [[1], [2], [3]]
+
+
+async def test_a_wake_up_for_nothing_answers_nobody():
+    async with scene() as hub:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(hub.next, 0)
+            await hub.all_wait(1)
+            for _ in range(10):
+                hub.tails.wake(None)
+                await hub.all_wait(1)
+            assert hub.tails.waiting == 1
+            await hub.append()
+        assert hub.tails.waiting == 0
+
+
+async def test_waiters_at_one_place_share_one_read_and_one_page():
+    async with scene() as hub:
+        pages: list[Page] = []
+
+        async def wait() -> None:
+            pages.append(await hub.tails.next_page(REF, "messages", 0, 100, NEVER_S))
+
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(500):
+                    tasks.start_soon(wait)
+                await hub.all_wait(500)
+                hub.log.reads.clear()
+                await hub.append()
+        assert len(pages) == 500
+        assert len({id(page) for page in pages}) == 1, "and so one encoding, which the page keeps"
+        assert hub.log.reads == [0]
+
+
+async def test_waiters_at_other_places_share_the_read_and_get_only_what_is_above_their_own():
+    async with scene() as hub:
+        for _ in range(5):
+            await hub.append()
+        got: dict[int, list[int]] = {}
+
+        async def wait(after_seq: int) -> None:
+            got[after_seq] = (await hub.tails.next_page(REF, "messages", after_seq, 2, NEVER_S)).seqs
+
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                for after_seq in (5, 6, 7):
+                    tasks.start_soon(wait, after_seq)
+                await hub.all_wait(3)
+                hub.log.reads.clear()
+                hub.log.seqs += [6, 7, 8]
+                hub.tails.wake({REF.session_no})
+        assert got == {5: [6, 7], 6: [7, 8], 7: [8]}
+        assert hub.log.reads == [5]
+
+
+async def test_who_leaves_is_gone_at_once():
+    async with scene() as hub, anyio.create_task_group() as tasks:
+        for _ in range(50):
+            tasks.start_soon(hub.next, 0)
+        await hub.all_wait(50)
+        tasks.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True):
+            await hub.all_wait(0)
+
+
+async def test_when_the_hub_stops_all_who_wait_are_told_that_there_is_nothing_yet():
+    async with scene() as hub:
+        got: list[list[int]] = []
+
+        async def wait() -> None:
+            got.append(await hub.next(0))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(50):
+                tasks.start_soon(wait)
+            await hub.all_wait(50)
+            hub.tails.stop()
+        assert got == [[]] * 50
+        assert await hub.next(0) == [], "and who comes later does not wait"
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"), [(SessionDeleted(), SessionDeleted), (ZeroDivisionError("text of a message"), Internal)]
+)
+async def test_a_failure_is_told_to_those_who_wait_and_ends_nothing_else(failure, told, caplog):
+    async with scene() as hub:
+        refusals: list[StoreError] = []
+
+        async def wait() -> None:
+            try:
+                await hub.next(0)
+            except StoreError as error:
+                refusals.append(error)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(wait)
+            await hub.all_wait(3)
+            hub.log.failures = [failure]
+            await hub.append()
+        assert [type(error) for error in refusals] == [told] * 3
+        assert await hub.next(0) == [1]
+    assert "text of a message" not in caplog.text
+
+
+async def test_waiters_live_through_a_database_that_is_away(monkeypatch):
+    monkeypatch.setattr("eventstore.tail._RETRY_S", 0)
+    async with scene() as hub:
+        got: list[list[int]] = []
+
+        async def wait() -> None:
+            got.append(await hub.next(0))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait)
+            await hub.all_wait(1)
+            hub.log.failures = [StoreUnavailable(), StoreUnavailable()]
+            await hub.append()
+        assert got == [[1]]
