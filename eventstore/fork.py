@@ -103,7 +103,7 @@ async def fork(writer: Writer, who: Principal, snapshot: Snapshot, text: str) ->
 async def _inherited_head(writer: Writer, lineage: tuple[Part, ...]) -> int:
     """The seq of the last message that a lineage holds, 0 for none: mostly in its last part."""
     for part in reversed(lineage):
-        head = await writer.head_at(part.session_no, part.to_seq)
+        head = await writer.reader.head_at(part.session_no, part.to_seq)
         if head:
             return head
     return 0

@@ -96,11 +96,6 @@ class Writer:
         session_id, kind, _, body, meta, facts, _ = (await self._database.call("read_event", seq=seq))[0]
         return Stored(session_id, kind, body, meta, json.loads(facts))
 
-    async def head_at(self, session_no: int, up_to_seq: int) -> int | None:
-        """Return the seq of a session's last own message up to a seq."""
-        head: int | None = (await self._database.call("head_at", session_no=session_no, up_to_seq=up_to_seq))[0][0]
-        return head
-
 
 def members(sources: dict[str, str]) -> str:
     """Return a JSON object of names and the source texts of their values."""

@@ -92,9 +92,20 @@ class Reader:
             raise SessionNotFound(f"There is no session {session_id[:80]!a}.", session_id=session_id[:80])
         return dict(zip(SESSION_COLUMNS, rows[0], strict=True))
 
+    async def head_at(self, session_no: int, up_to_seq: int) -> int | None:
+        """Return the seq of a session's last own message up to a seq, None for none."""
+        head: int | None = (await self._database.call("head_at", session_no=session_no, up_to_seq=up_to_seq))[0][0]
+        return head
+
     async def messages(self, ref: SessionRef, after_seq: int, max_count: int, with_natives: bool = False) -> Page:
         """Return the session's messages with seq > `after_seq`, as served. Raises SessionDeleted, SessionNotFound."""
         parts = parts_after(ref.lineage, ref.session_no, ref.session_id, after_seq)
+        return await self.parts_page(ref, parts, after_seq, max_count, with_natives)
+
+    async def parts_page(
+        self, ref: SessionRef, parts: list[Part], after_seq: int, max_count: int, with_natives: bool = False
+    ) -> Page:
+        """Return the messages with seq > `after_seq` of some parts that a session reads. Raises as `messages`."""
         rows = await self._database.call_raw(
             "read_page",
             **_page_arguments(ref, parts, after_seq),

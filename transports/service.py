@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from eventstore import fork, messages, sessions, views
+from eventstore import diff, fork, messages, sessions, views
 from eventstore.access import Access, Principal
 from eventstore.committer import Committer
 from eventstore.db import Database
+from eventstore.diff import Side
 from eventstore.errors import CursorAhead, InvalidRequest, SessionDeleted, SnapshotNotFound
 from eventstore.fork import Snapshot
 from eventstore.listener import Listener
@@ -156,6 +157,17 @@ class Service:
         await self._database.call("new_epoch")
         await self.listener.catch_up()
         return {"log_id": self.log_id, "replaced": before, "head_seq": self.listener.state.head_seq}
+
+    async def diff(self, a: str, b: str, limit: int, after: dict[str, int]) -> bytes:
+        """Return what two sessions or snapshots share by lineage, and what each has alone, as JSON."""
+        _check_window(limit, 0)
+        sides = [await self._side(name) for name in (a, b)]
+        return await diff.diff(self._reader, sides[0], sides[1], after, limit)
+
+    async def _side(self, name: str) -> Side:
+        if name.startswith("snap_"):
+            return await diff.snapshot_side(self._reader, name, await self._find_snapshot(name))
+        return await diff.session_side(self._reader, name)
 
     async def _find_snapshot(self, snapshot_id: str) -> Snapshot:
         seq = snapshot_seq(snapshot_id)

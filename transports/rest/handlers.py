@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from eventstore.access import Principal
-from eventstore.errors import StoreError
+from eventstore.errors import InvalidRequest, StoreError
 from eventstore.prepare import Written
 from eventstore.read import Page
 from eventstore.wire.codec import dump, quote
@@ -89,6 +89,14 @@ async def delete_session(request: Request) -> Response:
 
 async def lineage(request: Request) -> Response:
     return Response(await service(request).lineage(_session_id(request)), media_type=JSON)
+
+
+async def diff(request: Request) -> Response:
+    a, b = query.text(request, "a"), query.text(request, "b")
+    if not a or not b:
+        raise InvalidRequest("`a` and `b` are needed: the session or snapshot on each side.")
+    after = {"a": query.seq(request, "after_a") or 0, "b": query.seq(request, "after_b") or 0}
+    return Response(await service(request).diff(a, b, query.limit(request), after), media_type=JSON)
 
 
 async def create_snapshot(request: Request) -> Response:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 _path_name = re.compile(r"\{(\w+)\}")
 _NUMBERS = {
     "after_seq": "integer",
+    "after_a": "integer",
+    "after_b": "integer",
     "limit": "integer",
     "expected_seq": "integer",
     "native": "integer",

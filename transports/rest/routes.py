@@ -116,6 +116,19 @@ OPERATIONS: tuple[Operation, ...] = (
         "The same; deprecated, use POST",
         {"append_id": _REPEAT},
     ),
+    Operation(
+        "GET",
+        "/v1/diff",
+        handlers.diff,
+        "What two sessions or snapshots share by lineage, and what each has alone",
+        {
+            "a": "A session or snapshot.",
+            "b": "Another one.",
+            "limit": "How many messages of each side at most, 1-1000, default 100.",
+            "after_a": "`next_after_seq` of side a of the page before.",
+            "after_b": "`next_after_seq` of side b of the page before.",
+        },
+    ),
     Operation("GET", "/v1/log", handlers.read_log, "Read the whole log in order, or wait for the next event", _CURSOR),
     Operation("GET", "/v1/admin/log/check", handlers.check_log, "Whether the log is dense"),
     Operation(
