@@ -16,6 +16,7 @@ from eventstore.errors import SchemaMissing, SchemaNewer, StoreUnavailable
 
 _LOCK = 128005062318953  # the append lock: no append runs between an old function and a new one
 _CONNECT_TIMEOUT_S = 10
+_IDLE_MS_MAX = 10_000  # whoever is stopped or cut off while it migrates must not keep every append waiting
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def migrate(dsn: str) -> MigrationReport:
     try:
         with psycopg.connect(dsn, connect_timeout=_CONNECT_TIMEOUT_S) as connection:
             return _migrate(connection)
-    except psycopg.OperationalError as error:
+    except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
         raise StoreUnavailable(f"The database cannot be reached: {_first_line(error)}") from None
 
 
@@ -55,6 +56,7 @@ def check_schema(dsn: str) -> int:
 def _migrate(connection: psycopg.Connection) -> MigrationReport:
     connection.execute("set local check_function_bodies = off")
     connection.execute("set local client_min_messages = warning")
+    connection.execute(f"set local idle_in_transaction_session_timeout = {_IDLE_MS_MAX}")
     connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
     found = _found_version(connection)
     connection.execute(
