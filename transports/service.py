@@ -52,6 +52,7 @@ class Service:
             "live": self.listener.live,
             "database": "up" if self.listener.is_database_there else "down",
             "replica": self.listener.state.is_replica,
+            "redaction": "on" if self.settings.redaction else "off",
             "head_seq": self.listener.state.head_seq,
             "log_id": self.log_id,
             "waiting": self.tails.waiting,
