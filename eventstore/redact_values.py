@@ -9,33 +9,30 @@ import re
 from collections.abc import Iterator
 
 VALUE_CHARS_MAX = 4096
-BARE_CHARS_SEEN = 256  # of a value without quotes, to judge it: names can stand in it, each of which is judged again
+NAME_CHARS_MAX = 40
+BARE_CHARS_SEEN = 64  # of a value without quotes, to judge it: names can stand in it, each of which is judged again
 
 _ends = r"(?:_?\d{1,2}|[_-](?:base|data|prod|production|staging|dev|test|live|old|new|b64|base64))?"
-_closes = r"""\\{0,7}+["'`]?\]?"""
-_sign = r"(?:[ \t]{0,8}+(?:=>|:=|->|\?=|:(?![:=])|=(?![=~])|[：＝])|(?P<is>[ \t]is:?(?=[ \t]))|(?P<flag>(?=[ \t]))|(?P<tag>>))"
-_typed = r"""(?::[ \t]{0,2}[\w&'\[\].|<>]{1,32}[ \t]{0,2}(?==[ \t]{0,2}["']))?+"""
-_after = re.compile(_ends + _closes + _typed + _sign + r"[ \t]{0,8}+")
+_closes = r"""\\{0,7}+["'`]?\]?(?:\*\*)?"""
+_joins = r"(?P<is>[ \t]is:?(?=[ \t]))|(?P<gap>(?=[ \t]))|(?P<tag>>)|(?P<comma>,)"
+_sign = rf"(?:[ \t]{{0,8}}+(?:=>|:=|->|\?=|:(?![:=])|=(?![=~])|[：＝])|{_joins})"
+_typed = r"""(?::[ \t]{0,2}[A-Za-z&][\w&\[\].|<>]{0,32}[ \t]{1,2}(?==[ \t]{0,2}["']))?+"""
+_after = re.compile(_ends + _closes + _typed + _sign + r"(?:\*\*)?[ \t]{0,8}+")
 
-# What a name ends with, and what kind of value it has. One literal each, so that looking for it costs little.
-_NOUNS = {
-    "passw": (re.compile(r"passw(?:or)?d|passwort"), "password"),
-    "passphrase": (re.compile("passphrase"), "password"),
-    "passcode": (re.compile("passcode"), "password"),
-    "pass": (re.compile("pass(?![a-z])"), "pass"),
-    "pwd": (re.compile("pwd"), "password"),
-    "secret": (re.compile("secret(?:[_-]?(?:access[_-]?)?key)?"), "secret"),
-    "token": (re.compile("token"), "token"),
-    "key": (re.compile("key"), "key"),
-    "authorization": (re.compile("authorization"), "token"),
-    "密码": (re.compile("密码"), "han"),
-    "密碼": (re.compile("密碼"), "han"),
-    "口令": (re.compile("口令"), "han"),
-    "密钥": (re.compile("密钥"), "han"),
-    "秘钥": (re.compile("秘钥"), "han"),
-    "私钥": (re.compile("私钥"), "han"),
-    "令牌": (re.compile("令牌"), "han"),
-}
+# What a text must hold; the noun that a name ends with; what kind of value it has.
+_NOUNS = [
+    ("passw", re.compile(r"passw(?:or)?d|passwort"), "password"),
+    ("pass", re.compile("pass(?:phrase|code)"), "password"),
+    ("pass", re.compile("pass(?![a-z])"), "pass"),
+    ("pwd", re.compile("pwd"), "password"),
+    ("secret", re.compile("secret(?:[_-]?(?:access[_-]?)?key)?"), "secret"),
+    ("token", re.compile("token"), "token"),
+    ("key", re.compile("key"), "key"),
+    ("authorization", re.compile("authorization"), "token"),
+    ("密", re.compile("密[码碼钥鑰]"), "han"),
+    ("钥", re.compile("[秘私]钥"), "han"),
+    ("令", re.compile("口令|令牌"), "han"),
+]
 _RULES = {"pass": "password", "key": "api_key", "han": "password"}
 
 _word = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
@@ -51,9 +48,13 @@ _token_of_no_secret = re.compile(
     r"(?:page|next|continuation|sync|cursor|resume|previous|prev|delta|stop|eos|bos|pad|unk|mask)[_-]?$"
 )
 
-_han_after = re.compile(r"""[ \t]{0,4}+(?:[:：=＝]|是|为|為)[ \t]{0,4}+[“"'「『`]?(?P<value>[!#-&(-;=?-\[\]-_a-~]{4,128}+)""")
+_han_is = r"(?:[（(][^()（）\n]{1,16}+[)）])?+[ \t]{0,4}+(?:[:：=＝]|[是为為][:：]?)[ \t]{0,4}+"
+_han_after = re.compile(_han_is + r"""[“"'「『`]?(?P<value>[!#-&(-;=?-\[\]-_a-~]{4,128}+)""")
+    r"""(?:[（(][^()（）\n]{1,16}+[)）])?+[ \t]{0,4}+(?:[:：=＝]|[是为為][:：]?)[ \t]{0,4}+[“"'「『`]?(?P<value>[!#-&(-;=?-\[\]-_a-~]{4,128}+)"""
+)
 _opening = re.compile(r"""[bBrRuUfF@]{0,2}(?P<slashes>\\{0,7}+)(?P<quote>["'`])""")
 _bare = re.compile(r"""(?:[!#-&(-;=?-\[\]-_a-~\u00a1-\u024f]|\\(?![nrtbfu"'\\/0\s]))++""")
+_parameter = re.compile(r"""[!$%(-;=?-\[\]-_a-~]++""")
 _bare_end = re.compile(
     r"[;,](?=\s|$|[A-Za-z_][\w -]{0,40}[=:])|&(?=&|$|amp;|[A-Za-z_][\w.-]{0,40}=)|\#(?=[A-Za-z_]\w{0,40}=)|\|\||"
     r"\)[;,]?$|[)\]}.,;:]+$"
@@ -65,7 +66,7 @@ def assignments(text: str, low: str) -> Iterator[tuple[int, int, str]]:
 
     `low` is the text in lower case, place by place as long.
     """
-    for literal, (pattern, noun) in _NOUNS.items():
+    for literal, pattern, noun in _NOUNS:
         if literal not in low:
             continue
         taken = 0
@@ -81,8 +82,10 @@ def assignments(text: str, low: str) -> Iterator[tuple[int, int, str]]:
 def member(key: str, value: str) -> str | None:
     """Return the rule by which the string under this key of a JSON object is a secret as a whole, else None."""
     low = key.lower()
-    for literal, (pattern, noun) in _NOUNS.items():
-        if literal not in low or len(low) != len(key):
+    if len(low) != len(key):
+        return None
+    for literal, pattern, noun in _NOUNS:
+        if literal not in low:
             continue
         for match in pattern.finditer(low):
             if noun == "han":
@@ -101,30 +104,47 @@ def _value_of(text: str, low: str, match: re.Match[str], noun: str) -> tuple[int
     if not after:
         return None
     start = match.start()
-    if after["flag"] is not None and not _is_flag(text, start):
-        return None
-    if after["tag"] and not _is_tag(text, start):
+    opening = _opening.match(text, after.end())
+    if not _is_joined(text, start, after, opening is not None and noun == "password"):
         return None
     closing = text[match.end() : match.end() + 1]
     if not _is_name(text, low, match, noun, quoted=closing in {'"', "'", "`", "\\"}):
         return None
-    opening = _opening.match(text, after.end())
     if opening:
         found = _quoted(text, opening)
-        return found if found and is_value(text[found[0] : found[1]], noun, "quoted") else None
-    return _unquoted(text, after, noun, _style(text, match, after))
+        return found if found and is_value(text[found[0] : found[1]], noun, "loose" if after["comma"] else "quoted") else None
+    return None if after["comma"] else _unquoted(text, after, noun, _style(text, match, after))
+
+
+def _is_joined(text: str, start: int, after: re.Match[str], quoted_password: bool) -> bool:
+    """Whether what joins name and value does so here: `--password x`, `PASSWORD 'x'`, `<password>x`, `define('PASSWORD', 'x')`."""
+    if after["gap"] is not None:
+        return quoted_password or _is_flag(text, start)
+    if after["tag"]:
+        return _before_word(text, start) == "<"
+    if after["comma"]:
+        head = text[max(0, start - NAME_CHARS_MAX) : start].rstrip(_word)
+        return head.rstrip("\"'\\")[-1:] == "(" and head[-1:] in {'"', "'"}
+    return True
 
 
 def _style(text: str, match: re.Match[str], after: re.Match[str]) -> str:
-    """`env`: tight or in capitals, so no program; `said`: in a sentence; else `loose`: YAML, ini or a program's line."""
+    """`query`: in a URL; `env`: tight and in capitals, so no program; `said`: in a sentence; else `loose`: YAML, ini, program."""
     if after["is"]:
         return "said"
-    if after["flag"] is not None or after["tag"]:
+    if after["gap"] is not None or after["tag"]:
         return "env"
-    name = text[match.start() : match.end()]
-    before = text[match.start() - 1 : match.start()]
-    tight = text[after.end() - 1] == "=" and text[after.end() - 2] not in " \t"
-    return "env" if tight and (name.isupper() or before in {"?", "&"}) else "loose"
+    if text[after.end() - 1] != "=" or text[after.end() - 2] in " \t":
+        return "loose"
+    if _before_word(text, match.start()) in {"?", "&"}:
+        return "query"
+    return "env" if text[match.start() : match.end()].isupper() else "loose"
+
+
+def _before_word(text: str, at: int) -> str:
+    """The character before the word that ends here."""
+    head = text[max(0, at - NAME_CHARS_MAX) : at]
+    return head[: len(head.rstrip(_word))][-1:]
 
 
 def _is_name(text: str, low: str, match: re.Match[str], noun: str, quoted: bool) -> bool:
@@ -132,7 +152,7 @@ def _is_name(text: str, low: str, match: re.Match[str], noun: str, quoted: bool)
     start = match.start()
     head = low[max(0, start - 24) : start]
     if noun == "pass":
-        return quoted or head[-1:] in {"_", "-", "."} or text[start : start + 4] == "PASS"
+        return quoted or head[-1:] in {"_", "-", "."} or (text[start + 4 : start + 5] == "=" and not head[-1:].isalnum())
     if noun == "token":
         return not _token_of_no_secret.search(head)
     if noun != "key":
@@ -144,14 +164,9 @@ def _is_name(text: str, low: str, match: re.Match[str], noun: str, quoted: bool)
 
 def _is_flag(text: str, start: int) -> bool:
     """Whether the name is a flag of a command line: `--db-password hunter2`."""
-    head = text[max(0, start - 40) : start]
+    head = text[max(0, start - NAME_CHARS_MAX) : start]
     word = head[len(head.rstrip(_word)) :]
     return word.startswith("--") or (word == "-" and len(head) > 1)
-
-
-def _is_tag(text: str, start: int) -> bool:
-    head = text[max(0, start - 40) : start]
-    return head[: len(head.rstrip(_word))][-1:] == "<"
 
 
 def _value_of_han(text: str, at: int) -> tuple[int, int] | None:
@@ -177,7 +192,7 @@ def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _unquoted(text: str, after: re.Match[str], noun: str, style: str) -> tuple[int, int] | None:
-    match = _bare.match(text, after.end(), after.end() + BARE_CHARS_SEEN)
+    match = (_parameter if style == "query" else _bare).match(text, after.end(), after.end() + BARE_CHARS_SEEN)
     if not match or (after["tag"] and text[match.end() : match.end() + 2] != "</"):
         return None
     start, end = match.start(), _trimmed(text, match.start(), match.end())
@@ -202,12 +217,13 @@ _no_value = re.compile(
     r"^(?:\.{0,2}/|~/|[A-Za-z]:[\\/]|https?:|file:|ssh:|<|\$[A-Za-z_({]|%[sdrvq(]|%\w+%|\{|\[)"
     r"|\$[{(]|\{\{|\{\w*\}|\(\)|x{4}|X{4}|\*{3}|\.{3}|…|•|\[redacted"
     r"|(?:^|[-_ ])(?:your|example|placeholder|redacted|replace|insert|sample|dummy)(?:[-_ .]|$)|change[-_]?me|"
-    r"^(?:[-_.#*?]|\u2022)+$",
+    r"^(?:[-_.#*?]|\u2022)+$|^(?:passw(?:or)?d|pass|pw|pwd|secret|token|key|api_?key|credentials?|required|optional|disabled|encrypted)$|^&(?:#|\w+;)",
     re.IGNORECASE,
 )
 _words = re.compile(r"[A-Za-z]+(?:[-_.:/ ][A-Za-z]+)*[!?.:,]?")
 _wordy = re.compile(r"[A-Za-z]*\d{0,3}(?:[-_.:/@][A-Za-z]*\d{0,3})*[!?.:,]?")
 _dotted = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_drawn = re.compile(r"(?=[A-Za-z]*\d[A-Za-z]*\d[A-Za-z]*\d)[A-Za-z0-9]{20}")
 _code = re.compile(r"[A-Za-z_][\w.]*[(\[]|[\w.]+->|.*[({]")
 _camel = re.compile(r"[a-z]+(?:[A-Z][a-z]+)*\d{0,3}(?:[A-Z][a-z]*\d{0,3})*")
 _algorithm = re.compile(
@@ -226,14 +242,15 @@ def is_value(value: str, noun: str, style: str) -> bool:
     """Whether this can be a secret's value and not a word, a variable, a call, a path or a stand-in for one."""
     if not 4 <= len(value) <= VALUE_CHARS_MAX or _blank.search(value):
         return False
-    if is_no_value(value) or (style != "quoted" and _code.match(value)):
-        return False
+    style = "env" if style == "query" else style
     of_password = noun in {"password", "pass"}
     if _digit.search(value):
-        return _is_mixed(value, of_password, style, _long_enough[noun])
-    if style in {"loose", "said"} or not of_password:
-        return style == "env" and len(value) >= 16 and value.isalpha() and value.isascii()
-    return len(value) >= 8 and not _words.fullmatch(value) and _symbol.search(value) is not None and value.isascii()
+        may_be = _is_mixed(value, of_password, style, _long_enough[noun])
+    elif of_password and style in {"quoted", "env"} and _symbol.search(value):
+        may_be = len(value) >= 8 and value.isascii() and not _words.fullmatch(value)
+    else:
+        may_be = style == "env" and len(value) >= (8 if of_password else 16) and value.isalpha() and value.isascii()
+    return may_be and not is_no_value(value) and (style == "quoted" or not _code.match(value))
 
 
 def _is_mixed(value: str, of_password: bool, style: str, enough: int) -> bool:
@@ -246,6 +263,8 @@ def _is_mixed(value: str, of_password: bool, style: str, enough: int) -> bool:
         enough = 10
     if len(value) < enough or not _letter.search(value) or _is_reference(value, style):
         return False
+    if style == "loose" and not of_password and _says_its_name.search(value):
+        return False
     if of_password:
         return (style in {"quoted", "env"} and not _separator.search(value)) or not _says_its_name.search(value)
     return not is_wordy(value) or (style == "env" and not _separator.search(value))
@@ -255,7 +274,9 @@ def _is_reference(value: str, style: str) -> bool:
     """Whether a value without quotes is rather a name in a program, or of an algorithm: `config.password2`, `token_v2`."""
     if style == "said":
         return _algorithm.match(value) is not None
-    return style == "loose" and (_dotted.fullmatch(value) is not None or ("_" in value and is_wordy(value)))
+    if style != "loose" or _drawn.search(value):
+        return False
+    return _dotted.fullmatch(value) is not None or ("_" in value and is_wordy(value))
 
 
 def is_no_value(value: str) -> bool:
