@@ -11,14 +11,16 @@ from typing import Any
 from eventstore.wire.codec import Number
 
 TEXT_CHARS_MAX = 200
+COMMIT_MSG_CHARS_MAX = 4000
+TOKENS_MAX = 10**9
 LIST_ITEMS_MAX = 50
 _unstorable = re.compile("[\0\ud800-\udfff]")
 _usage_names = ("input_tokens", "output_tokens", "total_tokens")
 
 
-def clean(text: str) -> str:
-    """Return a string that every column can hold, at most TEXT_CHARS_MAX long."""
-    return _unstorable.sub("\ufffd", text[:TEXT_CHARS_MAX])
+def clean(text: str, chars_max: int = TEXT_CHARS_MAX) -> str:
+    """Return a string that every column can hold, cut at `chars_max`."""
+    return _unstorable.sub("\ufffd", text[:chars_max])
 
 
 def message_facts(fields: dict[str, Any]) -> dict[str, Any]:
@@ -36,7 +38,7 @@ def message_facts(fields: dict[str, Any]) -> dict[str, Any]:
     usage = metadata.get("usage")
     if isinstance(usage, dict):
         counts = {name: usage[name].as_int() for name in _usage_names if isinstance(usage.get(name), Number)}
-        facts |= {name: count for name, count in counts.items() if count is not None}
+        facts |= {name: count for name, count in counts.items() if count is not None and 0 <= count <= TOKENS_MAX}
     return facts
 
 

@@ -4,11 +4,12 @@ Each is one event and copies nothing. What a fork inherits lies below its snapsh
 lineage and head are worked out before the append and stored beside it.
 """
 
+import json
 from typing import NamedTuple
 
 from eventstore.access import Principal
 from eventstore.append import NewEvent
-from eventstore.derive import meta_facts
+from eventstore.derive import COMMIT_MSG_CHARS_MAX, clean, meta_facts
 from eventstore.errors import InvalidRequest
 from eventstore.ids import new_append_id, new_session_id
 from eventstore.lineage import Part, inherited
@@ -50,7 +51,7 @@ async def create_snapshot(writer: Writer, who: Principal, text: str) -> Written:
         session_id=ref.session_id,
         **writer.identity(ref.session_id, body, append_id),
         body=await writer.clean(payload),
-        facts={"up_to_seq": up_to_seq},
+        facts={"up_to_seq": up_to_seq, "commit_msg": clean(json.loads(commit_msg.text), COMMIT_MSG_CHARS_MAX)},
     )
     (appended,) = await writer.append(who, [event])
     facts = (await writer.stored(appended.seq)).facts if appended.duplicate else event.facts

@@ -1,10 +1,11 @@
-"""Bring a database to this program's schema: numbered migrations once, then every projection, function and view again.
+"""Bring a database to this program's schema: numbered migrations once, then every function and view again.
 
 One transaction under one lock, so that servers which start together do it once and a failure leaves nothing half done.
 A database that a newer program has migrated is refused and left as it is.
 """
 
 import hashlib
+import re
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -21,11 +22,15 @@ _IDLE_MS_MAX = 10_000  # whoever is stopped or cut off while it migrates must no
 
 @dataclass(frozen=True)
 class MigrationReport:
-    """What was done: names of the migrations applied now, the schema's number after it, whether functions were put in again."""
+    """What was done: names of the migrations applied now, the schema's number after it, whether functions were put in again.
+
+    `stale`: projections that this program has in a newer version than the database, to be rebuilt before it serves.
+    """
 
     applied: list[str]
     schema_version: int
     refreshed: bool
+    stale: list[str]
 
 
 def migrate(dsn: str) -> MigrationReport:
@@ -74,12 +79,12 @@ def _migrate(connection: psycopg.Connection) -> MigrationReport:
                 [number, name, version("tasuki")],
             )
     refreshed = _refresh(connection)
-    return MigrationReport(applied, _numbered()[-1][0], refreshed)
+    return MigrationReport(applied, _numbered()[-1][0], refreshed, _stale(connection))
 
 
 def _refresh(connection: psycopg.Connection) -> bool:
-    """Put every projection, function and view in again, unless just these are there."""
-    texts = [text for folder in ("projections", "functions", "views") for _, text in _sql_files(folder)]
+    """Put every function and view in again, unless just these are there."""
+    texts = [text for folder in ("functions", "views") for _, text in _sql_files(folder)]
     digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
     row = connection.execute("select digest from tasuki.installed").fetchone()
     if row and row[0] == digest:
@@ -91,6 +96,28 @@ def _refresh(connection: psycopg.Connection) -> bool:
         [digest],
     )
     return True
+
+
+def _stale(connection: psycopg.Connection) -> list[str]:
+    """The projections to be rebuilt; what a log without events lacks is made at once. Raises SchemaNewer."""
+    found = dict(connection.execute("select name, version from tasuki.projections").fetchall())
+    row = connection.execute("select exists (select from tasuki.log)").fetchone()
+    is_empty = row is not None and not row[0]
+    stale = []
+    for projection in projections():
+        version_found = found.get(projection.name, 0)
+        if version_found > projection.version:
+            raise SchemaNewer(
+                f"The view {projection.name} has version {version_found}, this is Tasuki {version('tasuki')} and knows"
+                f" version {projection.version}. Nothing was changed. Start the newer version."
+            )
+        if version_found == 0 and is_empty:
+            connection.execute("set local search_path = tasuki")
+            connection.execute(projection.text)
+            connection.execute("select tasuki.add_projection(%s, %s)", [projection.name, projection.version])
+        elif version_found < projection.version:
+            stale.append(projection.name)
+    return stale
 
 
 def _found_version(connection: psycopg.Connection) -> int:
@@ -111,6 +138,25 @@ def _found_version(connection: psycopg.Connection) -> int:
 
 def _numbered() -> list[tuple[int, str, str]]:
     return [(int(name.split("_", 1)[0]), name, text) for name, text in _sql_files("migrations")]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A view of the log as its file has it: name, version, and the text that makes its table and its fold."""
+
+    name: str
+    version: int
+    text: str
+
+
+def projections() -> list[Projection]:
+    """Return every projection of this program. The first line of a file names it and its version."""
+    found = []
+    for name, text in _sql_files("projections"):
+        head = re.match(rf"-- {name}, version ([1-9][0-9]*):", text)
+        assert head, f"sql/projections/{name}.sql must begin with `-- {name}, version <n>: `"
+        found.append(Projection(name, int(head[1]), text))
+    return found
 
 
 def _sql_files(folder: str) -> list[tuple[str, str]]:

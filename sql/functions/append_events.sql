@@ -15,7 +15,7 @@ create or replace function tasuki.append_events(
     said_ats timestamptz[], writer_nos integer[], expected_heads bigint[], expected_metas bigint[])
 returns table (item integer, seq bigint, is_repeat boolean, refused text, head_seq bigint, created_at timestamptz)
 language plpgsql
-set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+set search_path = tasuki, pg_temp set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     _last bigint;
