@@ -48,8 +48,11 @@ def run_push(options: argparse.Namespace) -> int:
         hub.get("/healthz")  # nothing is read for a hub that is not there
         try:
             run.all(hub) if options.all else run.one(hub)
-        finally:
-            run.close()
+        except StoreError:
+            if run.pushed:
+                run.close()
+            raise
+    run.close()
     return 1 if run.failed or run.total["skipped"] else 0
 
 

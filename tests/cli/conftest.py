@@ -1,0 +1,163 @@
+"""The real command line, as processes, against a real hub over HTTP; the tests of one file share a hub and differ by project."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from hubs import HubProcess, running_hub
+
+SAMPLE = Path(__file__).resolve().parents[2] / "cli" / "samples" / "relay-timer.jsonl"
+RUN_S = 60
+_projects = count(1)
+
+
+class Cli:
+    """`tasuki` as someone on a host uses it: with a home of its own, and a hub in the environment."""
+
+    def __init__(self, home: Path, url: str = "", token: str = "") -> None:
+        keep = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
+        self.env = {**keep, "HOME": str(home), "USERPROFILE": str(home), "TZ": "UTC", "TASUKI_DATA_DIR": str(home / "data")}
+        self.home = home
+        if url:
+            self.env |= {"TASUKI_URL": url, "TASUKI_TOKEN": token}
+
+    def run(self, *arguments: Any, **env: str) -> subprocess.CompletedProcess[str]:
+        """Run to the end; `env` adds to the environment."""
+        return subprocess.run(
+            self._command(arguments),
+            env={**self.env, **env},
+            cwd=self.home,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=RUN_S,
+            check=False,
+        )
+
+    def out(self, *arguments: Any, **env: str) -> str:
+        """Run, expect success, return what was printed."""
+        done = self.run(*arguments, **env)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def json(self, *arguments: Any, **env: str) -> Any:
+        """Run with `--json`, expect success, return the value."""
+        return json.loads(self.out(*arguments, "--json", **env))
+
+    def lines(self, *arguments: Any, **env: str) -> list[Any]:
+        """Run with `--json`, expect success, return the values of the lines."""
+        return [json.loads(line) for line in self.out(*arguments, "--json", **env).splitlines()]
+
+    def start(self, *arguments: Any) -> subprocess.Popen[str]:
+        """Start, to be read from and ended by the test."""
+        return subprocess.Popen(
+            self._command(arguments),
+            env=self.env,
+            cwd=self.home,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def _command(self, arguments: tuple[Any, ...]) -> list[str]:
+        return [sys.executable, "-m", "cli.main", *map(str, arguments)]
+
+
+class Rest:
+    """Another client of the hub, for what the command line does not do."""
+
+    def __init__(self, hub: HubProcess) -> None:
+        self.hub = hub
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Return the answer's JSON. `body` is a value, or JSON text that goes as it is."""
+        text = body if isinstance(body, str | None) else json.dumps(body)
+        headers = {"Authorization": f"Bearer {self.hub.token}"}
+        answer = httpx2.request(method, self.hub.url + path, content=text, headers=headers, trust_env=False, timeout=30)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def create(self, project: str) -> str:
+        return str(self.call("POST", "/v1/sessions", {"project_id": project})["session_id"])
+
+    def append(self, session_id: str, body: Any) -> int:
+        """Append a message, given as its text, as a value or as JSON text."""
+        body = {"role": "user", "content": body} if isinstance(body, str) and body[:1] != "{" else body
+        return int(self.call("POST", f"/v1/sessions/{session_id}/messages", body)["seq"])
+
+    def until_someone_waits(self) -> None:
+        """Return when a reader waits for what comes next."""
+        deadline = time.monotonic() + RUN_S
+        while not self.call("GET", "/healthz")["waiting"]:
+            assert time.monotonic() < deadline, "no reader came"
+            time.sleep(0.02)
+
+
+class Started:
+    """Processes that end with the test."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+
+    def __call__(self, cli: Cli, *arguments: Any) -> subprocess.Popen[str]:
+        process = cli.start(*arguments)
+        self._stack.callback(_end, process)
+        return process
+
+
+@pytest.fixture(scope="module")
+def hub(module_database: str) -> Iterator[HubProcess]:
+    """A hub on a database of this file's own."""
+    with running_hub(module_database) as hub:
+        yield hub
+
+
+@pytest.fixture
+def cli(hub: HubProcess, tmp_path: Path) -> Cli:
+    """The command line of someone with an empty home."""
+    return Cli(tmp_path, hub.url, hub.token)
+
+
+@pytest.fixture
+def project() -> str:
+    """A project that no other test uses."""
+    return f"project-{next(_projects)}"
+
+
+@pytest.fixture
+def start() -> Iterator[Started]:
+    with ExitStack() as stack:
+        yield Started(stack)
+
+
+@pytest.fixture
+def pushed(cli: Cli, project: str) -> str:
+    """The hub's id of the sample session, pushed."""
+    return str(cli.json("push", SAMPLE, "--project", project)["session_id"])
+
+
+@pytest.fixture
+def rest_of() -> type["Rest"]:
+    """A client of another hub than the one that the file's tests share: `rest_of(hub)`."""
+    return Rest
+
+
+@pytest.fixture
+def rest(hub: HubProcess) -> "Rest":
+    return Rest(hub)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        process.kill()
+    process.communicate()
