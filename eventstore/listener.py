@@ -8,6 +8,7 @@ Rule 4: only a nonce that comes back through NOTIFY proves that notices arrive: 
 Rule 5: nothing that arrives here may end the loops, whoever sent it.
 """
 
+import logging
 import random
 import secrets
 from collections.abc import Callable
@@ -20,6 +21,7 @@ import psycopg
 from eventstore.db import Database, checked_dsn, connection_arguments
 from eventstore.errors import StoreError
 
+log = logging.getLogger("tasuki.listener")
 PROBE_WAIT_S = 2.0
 PROBE_AGAIN_S = 3.0
 RECONNECT_S_MIN, RECONNECT_S_MAX = 0.1, 2.0
@@ -56,7 +58,7 @@ class Listener:
         self._probe_now = anyio.Event()
         self._connection_use = anyio.CancelScope()
         self.state = LogState()
-        self.is_live = False
+        self.is_live: bool | None = None  # None: not known yet
         self.is_database_there = False
 
     @property
@@ -86,10 +88,14 @@ class Listener:
     async def _listen(self) -> None:
         delay_s = RECONNECT_S_MIN
         while True:
-            with suppress(psycopg.Error, OSError, StoreError), anyio.CancelScope() as self._connection_use:
-                await self._use_connection()
+            cause = "the connection is replaced"
+            try:
+                with anyio.CancelScope() as self._connection_use:
+                    await self._use_connection()
+            except (psycopg.Error, OSError, StoreError) as error:
+                cause = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
             delay_s = RECONNECT_S_MIN if self.is_live else min(2 * delay_s, RECONNECT_S_MAX)
-            self.is_live = False
+            self._goes(is_live=False, cause=cause)
             await anyio.sleep(delay_s * random.uniform(0.5, 1.0))  # noqa: S311  # jitter, no secret
 
     async def _use_connection(self) -> None:
@@ -129,8 +135,9 @@ class Listener:
                 await self._database.call("notify_probe", nonce=self._nonce)
                 with anyio.move_on_after(PROBE_WAIT_S) as waited:
                     await self._nonce_back.wait()
-                self.is_live = not waited.cancelled_caught
-                if waited.cancelled_caught:
+                is_deaf = waited.cancelled_caught
+                self._goes(is_live=not is_deaf, cause=f"a notice sent through the pool {'did not come' if is_deaf else 'came'} back")
+                if is_deaf:
                     self._connection_use.cancel()
             self._probe_now = anyio.Event()
             with anyio.move_on_after(self._probe_s if self.is_live else PROBE_AGAIN_S):
@@ -143,11 +150,17 @@ class Listener:
                 with anyio.fail_after(POLL_ANSWER_S_MAX):
                     found = await self.catch_up()
             except (StoreError, TimeoutError):
-                self.is_database_there = self.is_live = False
+                self._goes(is_live=False, cause="the database does not answer")
+                self.is_database_there = False
             else:
                 self.is_database_there = True
                 if found and self.is_live:  # why did no notice tell?
                     self._probe_now.set()
+
+    def _goes(self, is_live: bool, cause: str) -> None:
+        if is_live is not self.is_live:
+            self.is_live = is_live
+            log.log(logging.INFO if is_live else logging.WARNING, "live", extra={"facts": {"live": self.live, "cause": cause}})
 
     async def catch_up(self) -> bool:
         """Look what has changed since this process last noticed, and wake those whom it concerns. Return whether there was any."""
