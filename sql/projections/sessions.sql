@@ -39,25 +39,33 @@ create index sessions_of_parent on sessions (parent_no, session_no) where parent
 
 create function fold_sessions(from_seq bigint, to_seq bigint) returns void language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+declare
+    _creates boolean;
 begin
-    insert into sessions (session_no, session_id, project_id, title, agent_source, meta, meta_seq, head_seq, last_seq,
-        created_at, updated_at, parent_no, snapshot_seq, up_to_seq, lineage_nos, lineage_tos)
-    select l.seq, l.facts ->> 'session_id', l.facts ->> 'project_id', coalesce(l.facts ->> 'title', ''), l.facts ->> 'agent_source',
-           l.meta, l.seq, coalesce((l.facts ->> 'head_seq')::bigint, 0), l.seq, l.created_at, l.created_at,
-           (l.facts ->> 'parent_no')::bigint, (l.facts ->> 'snapshot_seq')::bigint, (l.facts ->> 'up_to_seq')::bigint,
-           coalesce((select array_agg(x::bigint order by o) from jsonb_array_elements_text(l.facts -> 'lineage_nos') with ordinality t(x, o)), '{}'),
-           coalesce((select array_agg(x::bigint order by o) from jsonb_array_elements_text(l.facts -> 'lineage_tos') with ordinality t(x, o)), '{}')
+    select bool_or(l.kind in ('session.created', 'session.forked')) into _creates
       from tasuki.log l
-     where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq
-       and l.kind in ('session.created', 'session.forked');
+     where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq;
 
-    update sessions s
-       set fork_count = s.fork_count + f.forks
-      from (select (l.facts ->> 'parent_no')::bigint as parent_no, count(*) as forks
-              from tasuki.log l
-             where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq and l.kind = 'session.forked'
-             group by 1) f
-     where s.session_no = f.parent_no;
+    if _creates then
+        insert into sessions (session_no, session_id, project_id, title, agent_source, meta, meta_seq, head_seq, last_seq,
+            created_at, updated_at, parent_no, snapshot_seq, up_to_seq, lineage_nos, lineage_tos)
+        select l.seq, l.facts ->> 'session_id', l.facts ->> 'project_id', coalesce(l.facts ->> 'title', ''), l.facts ->> 'agent_source',
+               l.meta, l.seq, coalesce((l.facts ->> 'head_seq')::bigint, 0), l.seq, l.created_at, l.created_at,
+               (l.facts ->> 'parent_no')::bigint, (l.facts ->> 'snapshot_seq')::bigint, (l.facts ->> 'up_to_seq')::bigint,
+               coalesce((select array_agg(x::bigint order by o) from jsonb_array_elements_text(l.facts -> 'lineage_nos') with ordinality t(x, o)), '{}'),
+               coalesce((select array_agg(x::bigint order by o) from jsonb_array_elements_text(l.facts -> 'lineage_tos') with ordinality t(x, o)), '{}')
+          from tasuki.log l
+         where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq
+           and l.kind in ('session.created', 'session.forked');
+
+        update sessions s
+           set fork_count = s.fork_count + f.forks
+          from (select (l.facts ->> 'parent_no')::bigint as parent_no, count(*) as forks
+                  from tasuki.log l
+                 where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq and l.kind = 'session.forked'
+                 group by 1) f
+         where s.session_no = f.parent_no;
+    end if;
 
     update sessions s
        set head_seq         = greatest(s.head_seq, e.head_seq),
