@@ -135,10 +135,11 @@ class Listener:
                 await self._database.call("notify_probe", nonce=self._nonce)
                 with anyio.move_on_after(PROBE_WAIT_S) as waited:
                     await self._nonce_back.wait()
-                is_deaf = waited.cancelled_caught
-                self._goes(is_live=not is_deaf, cause=f"a notice sent through the pool {'did not come' if is_deaf else 'came'} back")
-                if is_deaf:
+                if waited.cancelled_caught:
+                    self._goes(is_live=False, cause="a notice sent through the pool did not come back")
                     self._connection_use.cancel()
+                else:
+                    self._goes(is_live=True, cause="a notice sent through the pool came back")
             self._probe_now = anyio.Event()
             with anyio.move_on_after(self._probe_s if self.is_live else PROBE_AGAIN_S):
                 await self._probe_now.wait()
