@@ -5,7 +5,8 @@ results travel in binary. Every function may be called twice with the same effec
 made once more on another one. No prepared statements and no session state are relied on: a pooler may stand in between.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import psycopg
@@ -52,12 +53,43 @@ class Rows:
         return None if value is None else int.from_bytes(value, "big", signed=True)
 
 
+class Dedicated:
+    """One connection for long work: its session state is its own, and ends with it."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any], queries: dict[str, str]) -> None:
+        self._connection, self._queries = connection, queries
+
+    async def call(self, function: str, **arguments: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a function; not repeated when the connection is lost. Raises as `Database.call`."""
+        return await self._run(self._queries[function], arguments)
+
+    async def run_script(self, text: str) -> None:
+        """Run the text of an SQL file."""
+        await self._run(text, None)
+
+    @asynccontextmanager
+    async def one_moment(self) -> AsyncIterator[None]:
+        """A transaction that sees the database as it is at its first statement; what it makes is undone at its end."""
+        await self._connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
+        async with self._connection.transaction(force_rollback=True):
+            yield
+
+    async def _run(self, query: str, arguments: dict[str, Any] | None) -> list[tuple[Any, ...]]:
+        try:
+            cursor = self._connection.cursor(binary=arguments is not None)
+            await cursor.execute(query, arguments)
+            return await cursor.fetchall() if cursor.description else []
+        except psycopg.Error as error:
+            raise translate(error) from None
+
+
 class Database:
     """A pool of connections to one PostgreSQL. Open it before use."""
 
     def __init__(self, settings: Settings, dsn: str) -> None:
         self._timeouts = (settings.statement_timeout_s, settings.lock_timeout_s)
         self._queries: dict[str, str] = {}
+        self._direct_dsn = settings.listen_dsn or dsn
         self._pool = AsyncConnectionPool(
             conninfo=checked_dsn(dsn),
             kwargs={"autocommit": True, "prepare_threshold": None, **connection_arguments()},
@@ -82,6 +114,16 @@ class Database:
             self._queries[name] = f"select * from tasuki.{name}({', '.join(pairs)})"  # noqa: S608  # names from the catalogue
         if "append_events" not in self._queries:
             raise SchemaMissing("The database has no Tasuki schema. Run `tasuki migrate`.")
+
+    @asynccontextmanager
+    async def dedicated(self) -> AsyncIterator[Dedicated]:
+        """A connection beside the pool, direct where a pooler stands in between. Raises StoreUnavailable."""
+        try:
+            connection = await psycopg.AsyncConnection.connect(self._direct_dsn, autocommit=True, **connection_arguments())
+        except psycopg.Error as error:
+            raise translate(error) from None
+        async with connection:
+            yield Dedicated(connection, self._queries)
 
     async def close(self) -> None:
         await self._pool.close()
@@ -162,4 +204,4 @@ _SIGNATURES: str = (
 )
 _CONFIGURE: str = "select tasuki.configure_connection(%s::integer, %s::integer)"
 
-__all__: Sequence[str] = ("Database", "Rows", "checked_dsn", "connection_arguments", "translate")
+__all__: Sequence[str] = ("Database", "Dedicated", "Rows", "checked_dsn", "connection_arguments", "translate")

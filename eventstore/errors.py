@@ -98,6 +98,12 @@ class SnapshotNotFound(StoreError):
     code, title = "snapshot_not_found", "No such snapshot"
 
 
+class ProjectionNotFound(StoreError):
+    """No projection has this name."""
+
+    code, title = "projection_not_found", "No such projection"
+
+
 # --- what was asked contradicts the log
 
 
@@ -123,6 +129,12 @@ class MetaMoved(StoreError):
     """The meta changed between reading and patching it, again and again."""
 
     code, title, retryable = "meta_contended", "The meta is being changed by many writers", True
+
+
+class RebuildRunning(StoreError):
+    """One rebuild at a time."""
+
+    code, title, retryable = "rebuild_running", "A rebuild is under way", True
 
 
 # --- not now

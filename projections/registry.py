@@ -1,0 +1,46 @@
+"""The views of the log that can be rebuilt, compared and trusted: what there is, and in which state."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from eventstore.db import Database
+from eventstore.errors import ProjectionNotFound
+from sql.migrate import Projection, projections
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionState:
+    """A projection as it stands. `rebuilt_to`: the seq that a rebuild under way has come to, else None."""
+
+    name: str
+    version: int
+    built_at: datetime
+    rows: int
+    bytes: int
+    rebuilt_to: int | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for a list; the time in RFC 3339."""
+        built_at = self.built_at.isoformat().replace("+00:00", "Z")
+        return {
+            "name": self.name,
+            "version": self.version,
+            "built_at": built_at,
+            "rows": self.rows,
+            "bytes": self.bytes,
+            "rebuilt_to": self.rebuilt_to,
+        }
+
+
+async def states(database: Database) -> list[ProjectionState]:
+    """Return every projection of the database, by name."""
+    return [ProjectionState(*row) for row in await database.call("list_projections")]
+
+
+def projection(name: str) -> Projection:
+    """Return a projection of this program by name. Raises ProjectionNotFound."""
+    known = {one.name: one for one in projections()}
+    if name not in known:
+        raise ProjectionNotFound(f"There is no projection {name[:80]!a}; there are: {', '.join(sorted(known))}.")
+    return known[name]
