@@ -12,7 +12,7 @@ import os
 import random
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Self
@@ -97,6 +97,23 @@ class Hub:
     def post(self, path: str, text: str = "", **query: str) -> Answer:
         """Write. The text holds an append id, or repeating it does no harm."""
         return self._ask("POST", path, query, text.encode(), 0)
+
+    def work(self, path: str) -> Iterator[dict[str, Any]]:
+        """Start long work and yield its lines: `{"progress": …}` and at the end `{"result": …}`. Raises what ended it."""
+        timeout = httpx2.Timeout(None, connect=CONNECT_S)
+        try:
+            with self._http.stream("POST", path, timeout=timeout) as response:
+                if not response.is_success:
+                    response.read()
+                    raise self._refusal(response)
+                for line in response.iter_lines():
+                    said = json.loads(line)
+                    if "error" in said:
+                        told = said["error"]
+                        raise _ERRORS.get(told["code"], NotAHub)(told["detail"])
+                    yield said
+        except httpx2.TransportError as error:
+            raise self._unreachable(error) from None
 
     def patch(self, path: str, text: str, append_id: str) -> Answer:
         """Merge a patch."""

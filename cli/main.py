@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from cli import demo, doctor, hub_commands, log_commands, push, session_commands, snapshot_commands
+from cli import demo, doctor, hub_commands, log_commands, projection_commands, push, session_commands, snapshot_commands
 from cli.terminal import safe, use_utf8
 from eventstore.errors import InvalidSettings, StoreError
 
@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"tasuki {version('tasuki')}")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for group in (hub_commands, demo, doctor, session_commands, push, snapshot_commands, log_commands):
+    for group in (hub_commands, demo, doctor, session_commands, push, snapshot_commands, log_commands, projection_commands):
         group.register(verbs)
     return top
 
@@ -35,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     use_utf8()
     options = parser().parse_args(arguments)
     try:
-        return int(options.run(options) or 0)
+        code = int(options.run(options) or 0)
+        sys.stdout.flush()
+        return code
     except StoreError as error:
         print(f"tasuki: {safe(error.detail)} [{error.code}]", file=sys.stderr)
         return 3 if error.code in _UNREACHABLE else 2 if error.code in _USAGE else 1

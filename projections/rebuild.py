@@ -9,6 +9,7 @@ Rule 3: one rebuild at a time; what a killed one left is dropped by the next.
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 
@@ -39,6 +40,16 @@ class Progress:
     def left_s(self) -> float:
         """About how many seconds are left."""
         return (self.head_seq - self.done_seq) / self.events_per_s if self.events_per_s else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for a client: seqs, seconds, events a second."""
+        return {
+            "done_seq": self.done_seq,
+            "head_seq": self.head_seq,
+            "elapsed_s": round(self.elapsed_s, 3),
+            "events_per_s": round(self.events_per_s),
+            "left_s": round(self.left_s, 1),
+        }
 
 
 OnProgress = Callable[[Progress], Awaitable[None]]

@@ -4,7 +4,8 @@ Both are looked at as they were in one moment, in a transaction that is undone a
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from eventstore.db import Database
 from projections.rebuild import RANGE_EVENTS, OnProgress, Progress
@@ -22,6 +23,10 @@ class Difference:
     column: str
     live: str | None
     fresh: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for a client."""
+        return asdict(self)
 
 
 async def verify(database: Database, name: str, on_progress: OnProgress) -> list[Difference]:

@@ -1,5 +1,6 @@
 """Everything a caller can do, once. REST, MCP and web decode, call, encode; no rule lives in them."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from eventstore import diff, fork, messages, sessions, views
@@ -15,8 +16,12 @@ from eventstore.read import PAGE_COUNT_MAX, Page, SessionRef
 from eventstore.settings import Settings
 from eventstore.tail import Tails
 from eventstore.wire.event import snapshot_seq
+from projections import registry
+from projections.rebuild import rebuild
+from projections.verify import verify
 
 WAIT_S_MAX = 60.0
+OnProgress = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class Service:
@@ -164,6 +169,27 @@ class Service:
         _check_window(limit, 0)
         sides = [await self._side(name) for name in (a, b)]
         return await diff.diff(self._reader, sides[0], sides[1], after, limit)
+
+    # --- views of the log
+
+    async def projections(self) -> dict[str, Any]:
+        """Return every projection with its version, size and, while one is rebuilt, how far."""
+        states = await registry.states(self._database)
+        return {"projections": [state.as_json() for state in states], "head_seq": self.listener.state.head_seq}
+
+    def check_projection(self, name: str) -> None:
+        """Raise ProjectionNotFound unless there is a projection of this name."""
+        registry.projection(name)
+
+    async def rebuild_projection(self, name: str, on_progress: OnProgress) -> dict[str, Any]:
+        """Rebuild a projection while the hub serves."""
+        done = await rebuild(self._database, name, lambda progress: on_progress(progress.as_json()))
+        return {"name": name, **done.as_json()}
+
+    async def verify_projection(self, name: str, on_progress: OnProgress) -> dict[str, Any]:
+        """Compare a projection with a fresh fold of the log."""
+        differences = await verify(self._database, name, lambda progress: on_progress(progress.as_json()))
+        return {"name": name, "differences": [difference.as_json() for difference in differences]}
 
     async def _side(self, name: str) -> Side:
         if name.startswith("snap_"):

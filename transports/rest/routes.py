@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from transports.rest import handlers, sse
+from transports.rest import admin, handlers, sse
 
 Handler = Callable[[Request], Awaitable[Any]]
 
@@ -130,6 +130,13 @@ OPERATIONS: tuple[Operation, ...] = (
         },
     ),
     Operation("GET", "/v1/log", handlers.read_log, "Read the whole log in order, or wait for the next event", _CURSOR),
+    Operation("GET", "/v1/admin/projections", admin.list_projections, "The views of the log, and how a rebuild goes on"),
+    Operation(
+        "POST", "/v1/admin/projections/{name}/rebuild", admin.rebuild_projection, "Rebuild a view while the hub serves (JSON lines)"
+    ),
+    Operation(
+        "POST", "/v1/admin/projections/{name}/verify", admin.verify_projection, "Compare a view with a fresh fold (JSON lines)"
+    ),
     Operation("GET", "/v1/admin/log/check", handlers.check_log, "Whether the log is dense"),
     Operation(
         "POST", "/v1/admin/log/new-epoch", handlers.new_epoch, "Give the log a new log_id, so that cursors kept elsewhere end"

@@ -1,0 +1,24 @@
+"""Handlers of the administrator: projections listed, rebuilt, verified."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from eventstore.wire.codec import dump
+from transports.rest.handlers import JSON, service
+from transports.rest.long_work import LongWork
+
+
+async def list_projections(request: Request) -> Response:
+    return Response(dump(await service(request).projections()), media_type=JSON)
+
+
+async def rebuild_projection(request: Request) -> LongWork:
+    hub, name = service(request), request.path_params["name"]
+    hub.check_projection(name)
+    return LongWork(lambda on_progress: hub.rebuild_projection(name, on_progress))
+
+
+async def verify_projection(request: Request) -> LongWork:
+    hub, name = service(request), request.path_params["name"]
+    hub.check_projection(name)
+    return LongWork(lambda on_progress: hub.verify_projection(name, on_progress))
