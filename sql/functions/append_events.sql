@@ -9,13 +9,15 @@
 -- Replay: an item whose key is there already is a repeat: nothing is written and its first seq comes back.
 -- Returns one row an item, in order: its seq, or the reason why its request was refused.
 -- Raises 55P03 when the lock was not free in time (lock_timeout).
+-- One plan is kept for each statement, here and in the folds: planned anew for each call, a lone append takes 1.7 times the CPU.
 create or replace function tasuki.append_events(
     requests integer[], session_ids text[], new_ids text[], kinds text[], roles text[], append_ids text[],
     append_keys bytea[], body_hashes bytea[], bodies bytea[], natives bytea[], metas bytea[], facts text[],
     said_ats timestamptz[], writer_nos integer[], expected_heads bigint[], expected_metas bigint[])
 returns table (item integer, seq bigint, is_repeat boolean, refused text, head_seq bigint, created_at timestamptz)
 language plpgsql
-set search_path = tasuki, pg_temp set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+set search_path = tasuki, pg_temp set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     _last bigint;
