@@ -3,6 +3,7 @@
 import argparse
 import math
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from cli.verbs import add_verb, hub_of, natural, positive
 from eventstore.wire.codec import dump, parse
 
 TAIL_WAIT_S = 30.0
+EMPTY_S_MIN = 0.1
 PAGE_MAX = 1000
 SESSIONS_SHOWN = 20
 
@@ -140,21 +142,29 @@ def follow(hub: Hub, session_id: str, after_seq: int) -> Iterator[Page]:
     """Yield a session's messages after a seq, and then each as it comes. A hub that was there once is waited for without end."""
     log_id = ""
     while True:
+        began = time.monotonic()
         page = hub.page(session_id, after_seq, PAGE_MAX, TAIL_WAIT_S, log_id)
         hub.patience_s = math.inf
-        yield page
+        if page.sources:
+            yield page
+        elif time.monotonic() - began < EMPTY_S_MIN:
+            time.sleep(EMPTY_S_MIN)  # a hub that stops answers at once; another one may take over
         after_seq, log_id = page.next_after_seq, page.log_id
 
 
 def _show_session(screen: Screen, session: dict[str, Any]) -> None:
+    """Two lines: which and when; how much and what about."""
+    width = screen.width or 120
     meta = session["meta"] if isinstance(session["meta"], dict) else {}
-    agent = one_line(str(meta.get("agent_source") or ""), 30)
-    facts = [moment(session["updated_at"])[:16], one_line(session["project_id"], 40), agent]
-    screen.line(f"{screen.styled(session['session_id'], 'bold')}  {screen.styled('  '.join(filter(None, facts)), 'dim')}")
-    title = one_line(str(meta.get("title") or ""), max(20, (screen.width or 120) - 24))
+    updated = moment(session["updated_at"])[:16]
+    project = one_line(session["project_id"], max(10, width - len(session["session_id"]) - len(updated) - 5))
+    screen.line(f"{screen.styled(session['session_id'], 'bold')}  {screen.styled(f'{updated}  {project}', 'dim')}")
+    facts = [counted(number(session["message_count"]), "message").rjust(13), one_line(str(meta.get("agent_source") or ""), 20)]
     if session.get("parent_session_id"):
-        title = f"fork of {session['parent_snapshot_id']}  {title}"
-    screen.line(f"    {counted(number(session['message_count']), 'message'):>13}  {title}".rstrip())
+        facts.append(f"fork of {session['parent_snapshot_id']}")
+    head = "  ".join(filter(None, facts))
+    title = one_line(str(meta.get("title") or ""), max(10, width - len(head) - 7))
+    screen.line(f"    {head}  {title}".rstrip())
 
 
 def _show_head(screen: Screen, hub: Hub, session_id: str) -> None:

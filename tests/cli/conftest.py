@@ -129,6 +129,12 @@ def cli(hub: HubProcess, tmp_path: Path) -> Cli:
 
 
 @pytest.fixture
+def cli_of() -> type[Cli]:
+    """The command line elsewhere: `cli_of(home, url, token)`."""
+    return Cli
+
+
+@pytest.fixture
 def project() -> str:
     """A project that no other test uses."""
     return f"project-{next(_projects)}"
