@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from cli.client import Hub, HubUnreachable, is_loopback
+from cli.address import HubUnreachable, is_loopback
+from cli.client import Hub
 from cli.stores import claude_home
 from cli.terminal import Screen, counted
 from cli.verbs import add_verb, hub_of

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from adapters.conversion import Message, NativeRecords
-from cli.client import Answer, Hub, NotAHub, session_path
+from cli.address import NotAHub
+from cli.client import Answer, Hub, session_path
 from cli.stores import Loaded
 from eventstore.errors import AppendIdReused, InvalidJson, InvalidMessage, StoreError, TooLarge
 from eventstore.wire.codec import canonical, dump, parse
