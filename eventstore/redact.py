@@ -119,7 +119,11 @@ class Redactor:
         if len(value) > WINDOW_CHARS and exempt.covers(token.path, value):
             return []
         rule = member(key, value) if key else None
-        cuts = self._merged(value, [Hit(0, len(value), rule, FORMAT)]) if rule else self._in_string(value, exempt, depth)
+        if rule:
+            quoted = value[:1] == value[-1:] and value[:1] in {'"', "'"}  # a string that is a JSON string stays one
+            cuts = self._merged(value, [Hit(quoted, len(value) - quoted, rule, FORMAT)])
+        else:
+            cuts = self._in_string(value, exempt, depth)
         return [] if cuts and exempt.covers(token.path, value) else cuts
 
     def _in_string(self, value: str, exempt: Exempt, depth: int) -> list[Cut]:

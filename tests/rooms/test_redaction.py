@@ -1,154 +1,15 @@
-"""No secret is stored: what is recognised, what stays as it is, and that nothing but the secret changes.
+"""No secret is stored: only it goes, wherever it stands, but never out of an exempt place; and nothing gets past."""
 
-Every secret here is made up while the test runs, so that no scanner finds one in this repository.
-"""
-
-import base64
 import copy
-import hashlib
 import json
 import pickle
-import re
 from dataclasses import replace
 
 import pytest
+from madeup import JWT, ROTATED, SYMBOLS, made, pem
 
 from eventstore.errors import InvalidSettings
-from eventstore.redact import HAS_PACKAGE, MESSAGE, NATIVE, NOTHING, Exempt, Redacted, Redactor
-
-MARKER = re.compile(r"\[redacted:([a-z0-9_]+)\](-\d+)?")
-
-
-def made(count: int, letters: str = "a") -> str:
-    """Characters that look drawn: of hex, capitals, digits, base32, base64 or `a`lphanumeric."""
-    alphabet = {
-        "x": "0123456789abcdef",
-        "A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
-        "0": "0123456789",
-        "b": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-        "a": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
-    }[letters]
-    drawn = hashlib.shake_256(f"{count}{letters}".encode()).digest(count)
-    return "".join(alphabet[byte % len(alphabet)] for byte in drawn)
-
-
-def basic(pair: str) -> str:
-    return base64.b64encode(pair.encode()).decode()
-
-
-def pem(kind: str, lines: int = 4, between: str = "\n") -> str:
-    dashes = "-" * 5
-    body = [made(64, "b") for _ in range(lines - 1)] + [made(28, "b") + "=="]
-    return between.join([f"{dashes}BEGIN {kind}{dashes}", *body, f"{dashes}END {kind}{dashes}"])
-
-
-JWT = ".".join(["eyJ" + made(33), "eyJ" + made(60), made(43)])
-ROTATED = "hunt" + "er2x"
-SYMBOLS = "Tr0ub4" + "dor&3!x"
-
-# the text around, {} where the secret stands; the secret
-SECRETS = {
-    "anthropic": ("export ANTHROPIC_API_KEY={}\n", "sk-" + "ant-api03-" + made(93)),
-    "anthropic in a word": ("x{}", "sk-" + "ant-api03-" + made(95)),
-    "openai project": ("client = OpenAI(api_key='{}')", "sk-" + "proj-" + made(120)),
-    "openai": ("key {} was used", "sk-" + made(48)),
-    "openrouter": ("{}", "sk-" + "or-v1-" + made(64, "x")),
-    "deepseek": ("DEEPSEEK: {}", "sk-" + made(32, "x")),
-    "github classic": ("remote: https://{}@github.com/o/r", "gh" + "p_" + made(36)),
-    "github oauth": ("Authorization: token {}", "gh" + "o_" + made(36)),
-    "github server": ("'{}'", "gh" + "s_" + made(36)),
-    "github fine": ("git clone with {} done", "github" + "_pat_" + made(22) + "_" + made(59)),
-    "github in colours": ("\x1b[32m{}\x1b[0m", "gh" + "p_" + made(36)),
-    "github behind an escape": ("line\\n{}\\n", "gh" + "p_" + made(36)),
-    "github in a query": ("?token%3D{}", "gh" + "p_" + made(36)),
-    "gitlab": ("PRIVATE-TOKEN: {}", "gl" + "pat-" + made(20)),
-    "aws key id": ("aws configure: {}", "AK" + "IA" + made(16, "A")),
-    "aws session key id": ("{}", "AS" + "IA" + made(16, "A")),
-    "aws secret": ("aws_secret_access_key = {}", made(40, "b")),
-    "aws secret in json": ('{{"SecretAccessKey": "{}"}}', made(40, "b")),
-    "slack bot": ("SLACK={}", "xo" + "xb-" + made(12, "0") + "-" + made(13, "0") + "-" + made(24)),
-    "slack hook": ("curl https://hooks.slack" + ".com/services/{}", "T" + made(8, "A") + "/B" + made(8, "A") + "/" + made(24)),
-    "discord hook": ("https://discord.com/api/web" + "hooks/123456789012345678/{}", made(68)),
-    "stripe live": ("Stripe({})", "sk" + "_live_" + made(24)),
-    "stripe restricted": ("{}", "rk" + "_live_" + made(24)),
-    "google": ("https://maps.googleapis.com/js?key={}&v=3", "AI" + "za" + made(35)),
-    "google oauth": ("client_secret={}", "GOC" + "SPX-" + made(28)),
-    "npm": ("//registry.npmjs.org/:_authToken={}", "np" + "m_" + made(36)),
-    "pypi": ("twine -p {}", "py" + "pi-AgEIcHlwaS5vcmc" + made(150)),
-    "hugging face": ("login(token='{}')", "h" + "f_" + made(34)),
-    "docker": ("{}", "dck" + "r_pat_" + made(27)),
-    "sendgrid": ("{}", "S" + "G." + made(22) + "." + made(43)),
-    "groq": ("{}", "gs" + "k_" + made(52)),
-    "telegram": ("https://api.telegram.org/bot{}/getMe", made(9, "0") + ":A" + "A" + made(33)),
-    "age": ("{}", "AGE-SECRET-" + "KEY-1" + made(58, "A")),
-    "tasuki": ("Authorization: Bearer {}", "ts" + "k_" + made(43)),
-    "tasuki alone": ("join with {} now", "ts" + "k_" + made(43)),
-    "jwt": ("session={}; path=/", JWT),
-    "rsa": ("$ cat id\n{}\n$", pem("RSA PRIVATE KEY")),
-    "ssh": ("{}", pem("OPENSSH PRIVATE KEY", 7)),
-    "pem with escaped breaks": ("key={}", pem("PRIVATE KEY", 5, "\\n")),
-    "pem escaped twice": ("key={}", pem("EC PRIVATE KEY", 3, "\\\\n")),
-    "pem in a numbered listing": ("     1\t{}", pem("PRIVATE KEY", 4, "\n     2\t")),
-    "pem cut short": ("{}\n[...]", pem("PRIVATE KEY", 4).rpartition("\n-----END")[0]),
-    "pem in base64": ("client-key-data: {}", base64.b64encode(pem("RSA PRIVATE KEY").encode()).decode()),
-    "url": ("git push https://bob:{}@git.example.com/r.git", "s3cr3t" + "pw"),
-    "dsn": ("DATABASE_URL=postgres://app:{}@db:5432/app?sslmode=require", "p4s$" + "w0rd!"),
-    "redis": ("redis://:{}@cache:6379/0", made(24)),
-    "mongo": ("mongodb+srv://root:{}@c0.mongodb.net", made(16)),
-    "api key in a url": ("GET /v1/data?apikey={}&limit=5", made(24)),
-    "token in a url": ("https://x.example/cb?state=1&access_token={}#done", made(32)),
-    "sas": ("https://a.blob.core.windows.net/c?sv=2024&sig={}&se=2", made(40) + "%3D"),
-    "presigned": ("?X-Amz-Expires=60&X-Amz-Signature={}", made(64, "x")),
-    "bearer": ('curl -H "Authorization: Bearer {}" https://x', made(40)),
-    "basic": ("authorization: Basic {}", basic("alice:" + ROTATED)),
-    "npm basic": ("_auth={}", basic("alice:" + ROTATED)),
-    "header": ("x-api-key: {}\r\n", made(32)),
-    "env": ("PASSWORD={}\n", SYMBOLS),
-    "env quoted": ("DB_PASSWORD='{}'\n", SYMBOLS),
-    "env short": ("SMTP_PASS={}\n", "ab12"),
-    "env letters only": ("API_KEY={}\n", "qwmxzjtvbplkrhgd"),
-    "export": ("export GITEA_TOKEN={} && make", made(20, "x")),
-    "yaml": ("db:\n  password: {}\n  port: 5432", ROTATED),
-    "yaml quoted": ('  secret: "{}"', made(20)),
-    "toml": ('password = "{}"', SYMBOLS),
-    "ini": ("[db]\npassword = {}\n", ROTATED),
-    "json": ('{{"user": "bob", "password": "{}"}}', SYMBOLS),
-    "json in a word": ('echo "{{\\"api_key\\": \\"{}\\"}}"', made(24)),
-    "javascript": ("const client = new C({{ apiKey: '{}' }})", made(24)),
-    "camel": ("clientSecret: `{}`,", made(24)),
-    "typed": ('let password: String = "{}";', ROTATED),
-    "flag": ("login --user bob --password {} --quiet", ROTATED),
-    "curl": ("curl -u bob:{} https://x.example", ROTATED),
-    "mysql": ("mysql -uroot -p{} app", ROTATED),
-    "sshpass": ("sshpass -p '{}' ssh -p 2222 host", SYMBOLS),
-    "netrc": ("machine x login bob password {}\n", ROTATED),
-    "xml": ("<password>{}</password>", ROTATED),
-    "ado": ("Server=db;User Id=sa;Password={};Encrypt=yes", SYMBOLS),
-    "libpq": ("host=db user=app password={} dbname=app", ROTATED),
-    "azure": ("DefaultEndpointsProtocol=https;AccountName=x;AccountKey={};EndpointSuffix=core", made(86, "b") + "=="),
-    "said": ("The password is {}, try it", ROTATED),
-    "chinese": ("数据库密码：{}，请保密", ROTATED),
-    "chinese said": ("口令是 {}。", ROTATED),
-    "chinese key": ("密钥={}", made(24)),
-}  # fmt: skip
-
-HARMLESS = [
-    'if (apiKey == "") {', "sk-ant-...", "sk-ant-api03-xxxxxxxxxxxxxxxx", "Authorization: Bearer <TOKEN>", "token=$(cmd --print 12345678)",
-    "password=${DB_PASSWORD}", "PASSWORD=$PASSWORD", 'os.environ["API_KEY"]', 'api_key = os.environ["OPENAI_API_KEY"]', "API_KEY=your-api-key",
-    "api_key: xxxxxxxxxxxxxxxx", "password: ********", "password=[redacted:password]", "token: [redacted:github_token] more", "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
-    "password = get_password(user)", "token = tokenizer.next()", "secret = config.secret", "const token = await getToken(1);", "self.password2 = password2",
-    "password: str | None = None", "password: z.string().min(8)", "if password == 'hunter2':", "max_tokens=4096", "tokens: 123456", '"total_tokens": 1234567',
-    "key: value", "cache_key = 'user_123456789012'", "PRIMARY_KEY=id_1234567890123456", "public_key: abcdefghijklmnop1234", "monkey = banana1234", "keyboard: qwerty123",
-    "next_page_token: abcdef1234567890", '"password": "string"', '"password": "Enter your password"', "label: Password (min 8 characters)", "the password is required",
-    "The token is base64-encoded", "commit 9fceb02d0ae598e95dc970b74767f19372d61af8", "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-    "550e8400-e29b-41d4-a716-446655440000", "toolu_01A09q90qw90lq917835lq9", "msg_01XFDUDYJgAACzvnptvVoYEL", "http://localhost:8080/@scope/pkg", "git@github.com:o/r.git",
-    "https://user@example.com/x", "postgres://user:password@localhost/db", "postgres://user:${PASS}@localhost/db", "ssh://git@host:22/r.git", "https://example.com/?q=a@b.c",
-    "ssh -p 2222 host", "docker run -u 1000:1000 x", "mkdir -p /srv/data1", "curl -u \"$USER:$PASS\" x", "basic authentication is off", "Bearer authentication",
-    "bearer tokens", '"-----BEGIN PRIVATE KEY-----" in text', 'x.startswith("-----BEGIN RSA PRIVATE KEY-----\\n")', "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
-    "PWD=/home/me/project1", "SECRET_FILE=/run/secrets/db1", "TOKEN_PATH=./t/1", "secretName: db-credentials-1", "secretKeyRef: {name: x1}", "private_key: Ed25519PrivateKey",
-    "token: access_token_v2", "task-sk-learn", "AKIAlike words", "hf_hub_download(repo_id)", "密码：请输入", "密码长度为 8", "the pass rate is 97", "bypass=1", "pass: 12 tests",
-    "author: Bob1234", "secretary: Alice99", "passage=lorem1ipsum", "token % 2 == 0", "key=lambda x: x[1]", "a `token` of 1", "npm_config_cache=/tmp/x1", "",
-]  # fmt: skip
+from eventstore.redact import HAS_PACKAGE, MESSAGE, NATIVE, NOTHING, Redacted, Redactor
 
 
 @pytest.fixture(
@@ -161,15 +22,156 @@ def redactor(request):
     return Redactor(package=request.param == "package")
 
 
-@pytest.mark.parametrize("name", SECRETS)
-def test_the_secret_goes_and_what_stands_around_it_stays(redactor, name):
-    around, secret = SECRETS[name]
-    cleaned, hits = redactor.clean_text(around.format(secret))
-    assert MARKER.sub("{}", cleaned) == around.format("{}")
-    assert sum(hits.values()) == 1
-    assert redactor.clean_text(cleaned) == (cleaned, {})
+TOKEN = "gh" + "p_" + made(36)
+BLOB = made(120, "b")
 
 
-@pytest.mark.parametrize("line", HARMLESS)
-def test_what_is_no_secret_stays(redactor, line):
-    assert redactor.clean_text(line) == (line, {})
+def clean(redactor, value, exempt=NOTHING):
+    redacted = redactor.clean(json.dumps(value), exempt)
+    return json.loads(redacted.text), dict(redacted.hits)
+
+
+def test_a_string_without_a_hit_keeps_its_bytes_and_one_with_a_hit_all_but_the_secret(redactor):
+    text = '{ "a" : "\\u00e9\\/\\ud83d\\ude00 😀", "b":1.50e+400, "c": "\\u00e9 \\u0000 \\ud800 ' + TOKEN + ' \\"\\u00e9\\" שלום" }'
+    redacted = redactor.clean(text)
+    assert redacted.text == text.replace(TOKEN, "[redacted:github_token]")
+    assert redacted.hits == {"github_token": 1}
+
+
+def test_every_hit_is_counted_by_its_rule(redactor):
+    _, hits = clean(redactor, [TOKEN, f"{TOKEN} {JWT}", {"x": [f"password={ROTATED}"]}])
+    assert hits == {"github_token": 2, "jwt": 1, "password": 1}
+
+
+def test_the_key_says_that_a_value_is_a_secret(redactor):
+    given = {"password": SYMBOLS, "apiKey": made(24), "密码": ROTATED, "name": "bob", "tokens": "12345678", "public_key": made(24)}
+    cleaned, hits = clean(redactor, given)
+    kept = {key: given[key] for key in ("name", "tokens", "public_key")}
+    assert cleaned == {"password": "[redacted:password]", "apiKey": "[redacted:api_key]", "密码": "[redacted:password]"} | kept
+    assert hits == {"password": 2, "api_key": 1}
+
+
+def test_the_name_beside_a_value_says_so_too(redactor):
+    cleaned, _ = clean(redactor, [{"name": "DB_PASSWORD", "value": ROTATED}, {"name": "HOST", "value": "web01.example"}])
+    assert cleaned == [{"name": "DB_PASSWORD", "value": "[redacted:password]"}, {"name": "HOST", "value": "web01.example"}]
+
+
+def test_json_in_a_string_stays_json(redactor):
+    arguments = json.dumps({"command": f'export PASSWORD="{SYMBOLS}" && x', "key": pem("RSA PRIVATE KEY"), "path": "C:\\new"})
+    cleaned, hits = clean(redactor, {"tool_calls": [{"function": {"arguments": json.dumps({"inner": arguments})}}]}, MESSAGE)
+    inner = json.loads(json.loads(cleaned["tool_calls"][0]["function"]["arguments"])["inner"])
+    assert inner == {
+        "command": 'export PASSWORD="[redacted:password]" && x',
+        "key": "[redacted:private_key]",
+        "path": "C:\\new",
+    }
+    assert hits == {"password": 1, "private_key": 1}
+
+
+def test_a_piece_of_json_stays_a_piece_of_json(redactor):
+    lines = "\n".join(json.dumps({"n": n, "out": f'token: "{made(20)}"\n{TOKEN}\npassword={ROTATED}'}) for n in range(2))
+    cleaned, hits = redactor.clean_text(lines + '\n{"cut off')
+    out = 'token: "[redacted:token]"\n[redacted:github_token]\npassword=[redacted:password]'
+    assert [json.loads(line) for line in cleaned.splitlines()[:2]] == [{"n": n, "out": out} for n in range(2)]
+    assert hits == {"token": 2, "github_token": 2, "password": 2}
+
+
+def test_an_escape_is_never_cut_in_half(redactor):
+    token = "np" + "m_" + made(36)
+    assert redactor.clean_text(f"C:\\{token}")[0] == "C:\\n[redacted:npm_access_token]"
+
+
+def test_keys_are_cleaned_and_stay_unique(redactor):
+    other = "gh" + "p_" + made(40)
+    text = json.dumps({TOKEN: 1, "[redacted:github_token]": 2, other: 3, "sub": {TOKEN: 4}})
+    redacted = redactor.clean(text)
+    assert json.loads(redacted.text, object_pairs_hook=list) == [
+        ("[redacted:github_token]-2", 1),
+        ("[redacted:github_token]", 2),
+        ("[redacted:github_token]-3", 3),
+        ("sub", [("[redacted:github_token]", 4)]),
+    ]
+    assert redactor.clean(redacted.text) == replace_hits(redacted)
+
+
+def replace_hits(redacted: Redacted) -> Redacted:
+    """The same text, of which nothing was redacted."""
+    return Redactor(enabled=False).clean(redacted.text)
+
+
+EXEMPT = [
+    {"append_id": TOKEN, "session_id": TOKEN, "tool_call_id": TOKEN},
+    {"tool_calls": [{"id": TOKEN, "type": "function"}]},
+    {"thinking": {"items": [{"data": TOKEN, "signature": TOKEN, "id": TOKEN}]}},
+    {"content": [{"type": "input_audio", "input_audio": {"data": TOKEN}}, {"type": "file", "file": {"file_data": TOKEN}}]},
+    {"content": [{"type": "image", "source": {"type": "base64", "data": TOKEN}}]},
+    {"metadata": {"parent_id": TOKEN, "branch_id": TOKEN}},
+]
+
+
+@pytest.mark.parametrize("message", EXEMPT)
+def test_nothing_is_looked_for_in_the_exempt_places_of_a_message(redactor, message):
+    assert clean(redactor, message, MESSAGE) == (message, {})
+    assert TOKEN not in json.dumps(clean(redactor, message)[0])  # the same anywhere else
+
+
+@pytest.mark.parametrize("message", EXEMPT)
+def test_the_same_places_one_step_deeper_are_no_exempt_places(redactor, message):
+    assert TOKEN not in json.dumps(clean(redactor, {"content": [{"type": "tool", **message}]}, MESSAGE)[0])
+
+
+AT_WORK = "AK" + "IA" + made(16, "A")  # the form of a key id, as base64 may have it by chance
+BY_FORM = [
+    {"signature": f"{BLOB}/{AT_WORK}/{BLOB}=="},
+    {"type": "redacted_thinking", "data": f"{BLOB}+{AT_WORK}+{BLOB}"},
+    {"type": "reasoning", "encrypted_content": f"gAAAAA{made(99)}-{AT_WORK}-{made(99)}=="},
+    {"source": {"type": "base64", "data": f"{BLOB}/{AT_WORK}/{BLOB}"}},
+    {"url": f"data:image/png;base64,{BLOB}/{AT_WORK}/{BLOB}="},
+    {"text": f"![x](data:image/png;base64,{BLOB}/{AT_WORK}/{BLOB}=)"},
+]
+
+
+@pytest.mark.parametrize("record", BY_FORM)
+def test_in_an_agents_own_records_key_and_form_tell_what_is_left_alone(redactor, record):
+    assert clean(redactor, record, NATIVE) == (record, {})
+
+
+@pytest.mark.parametrize("key", ["id", "uuid", "sessionId", "signature", "data", "encrypted_content"])
+def test_an_innocent_key_hides_no_secret(redactor, key):
+    for exempt in (NATIVE, MESSAGE):
+        found = clean(redactor, {"toolUseResult": {key: TOKEN}}, exempt)
+        assert found == ({"toolUseResult": {key: "[redacted:github_token]"}}, {"github_token": 1})
+    inner = clean(redactor, {"content": json.dumps({key: TOKEN})}, MESSAGE)
+    assert inner == ({"content": json.dumps({key: "[redacted:github_token]"})}, {"github_token": 1})
+
+
+def test_what_is_allowed_is_never_taken_out():
+    redactor = Redactor(allow=["hunt" + r"er\w+", TOKEN])
+    text = f"password={ROTATED} {TOKEN} {JWT}"
+    assert redactor.clean_text(text) == (f"password={ROTATED} {TOKEN} [redacted:jwt]", {"jwt": 1})
+
+
+def test_an_allowlist_entry_that_is_no_pattern_is_refused_by_its_number():
+    with pytest.raises(InvalidSettings, match="Entry 2"):
+        Redactor(allow=["a", "(b"])
+
+
+def test_with_redaction_off_secrets_pass():
+    text = json.dumps({"content": TOKEN, "password": SYMBOLS})
+    redacted = Redactor(enabled=False).clean(text)
+    assert (redacted.text, redacted.hits) == (text, {})
+
+
+def test_only_a_redactor_makes_redacted_text(redactor):
+    redacted = redactor.clean('"x"')
+    for forge in (
+        lambda: Redacted("{}", {}),
+        lambda: Redacted("{}", {}, object()),
+        lambda: replace(redacted, text="{}"),
+        lambda: copy.copy(redacted),
+        lambda: pickle.dumps(redacted),
+        lambda: setattr(redacted, "text", "{}"),
+        lambda: redacted.hits.update(x=1),
+    ):
+        with pytest.raises((TypeError, AttributeError)):
+            forge()
