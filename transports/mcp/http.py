@@ -56,11 +56,13 @@ def mcp_endpoint(service: Service) -> McpEndpoint:
 
 
 def _with_protocol_headers(scope: Scope, headers: Headers) -> Scope:
-    """The scope with what the transport insists on, where a client left it out."""
+    """The scope with what the transport insists on, where a client left it out, and values without the white space around them
+    (RFC 9110 has it away before a value is looked at; the HTTP parser leaves what trails)."""
     missing: list[tuple[bytes, bytes]] = []
     if _JSON not in headers.get("accept", ""):
         missing.append((b"accept", f"{_JSON}, {_SSE}".encode()))
     if not headers.get("content-type", "").startswith(_JSON):
         missing.append((b"content-type", _JSON.encode()))
     replaced = {name for name, _ in missing}
-    return {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in replaced] + missing}
+    kept = [(name, value.strip(b" \t")) for name, value in scope["headers"] if name not in replaced]
+    return {**scope, "headers": kept + missing}

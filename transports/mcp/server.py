@@ -72,7 +72,7 @@ def mcp_server(hub_of: Callable[[Context], Hub], watch: Watch | None) -> Server[
         return types.ListResourceTemplatesResult(resource_templates=list(TEMPLATES))
 
     async def read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        with _as_protocol_errors():
+        with _as_protocol_errors(uri=str(params.uri)):
             return await read(hub_of(context), str(params.uri))
 
     async def listen(context: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
@@ -113,10 +113,10 @@ async def _report_progress(context: Context) -> None:
 
 
 @contextmanager
-def _as_protocol_errors() -> Iterator[None]:
-    """Resources have no results that say no: their errors are the protocol's."""
+def _as_protocol_errors(**facts: str) -> Iterator[None]:
+    """Resources have no results that say no: their errors are the protocol's, with these facts beside the code."""
     try:
         yield
     except StoreError as error:
         code = types.INTERNAL_ERROR if error.retryable else types.INVALID_PARAMS
-        raise MCPError(code, error.detail, {"code": error.code}) from None
+        raise MCPError(code, error.detail, {"code": error.code, **facts}) from None
