@@ -44,6 +44,7 @@ class NewEvent:
     meta: Redacted | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     said_at: datetime | None = None
+    version: int = 1  # of the payload's schema
 
     @property
     def size_bytes(self) -> int:
@@ -114,6 +115,7 @@ def batch_arguments(requests: list[AppendRequest]) -> dict[str, Any]:
         "facts": [json.dumps(e.facts) if e.facts else "{}" for e in events],
         "said_ats": [e.said_at for e in events],
         "writer_nos": [request.writer_no for _, request, _ in pairs],
+        "versions": [e.version for e in events],
         "expected_heads": [request.expected_head for _, request, _ in pairs],
         "expected_metas": [request.expected_meta for _, request, _ in pairs],
     }

@@ -11,6 +11,7 @@ from typing import Any
 from eventstore.db import Database
 from eventstore.errors import SessionDeleted, SessionNotFound
 from eventstore.lineage import Part, parts_after
+from eventstore.upcast import lifted
 from eventstore.wire.codec import quote
 from eventstore.wire.event import served_payload, sse_event
 from eventstore.wire.message import served_message, with_native
@@ -117,7 +118,8 @@ class Reader:
         int_, bytes_ = rows.int, rows.bytes
         for row in range(count):
             seq = int_(row, 3) or 0
-            item = served_message(parts[(int_(row, 2) or 1) - 1].session_id, seq, bytes_(row, 4) or b"{}")
+            stored = _current(bytes_(row, 4), int_(row, 6))
+            item = served_message(parts[(int_(row, 2) or 1) - 1].session_id, seq, stored)
             page.seqs.append(seq)
             page.items.append(with_native(item, bytes_(row, 5)) if with_natives else item)
         return _in_order(page)
@@ -136,7 +138,8 @@ class Reader:
         for row in range(count):
             seq, kind = rows.int(row, 3) or 0, (rows.bytes(row, 4) or b"").decode()
             page.seqs.append(seq)
-            payload = served_payload(kind, parts[(rows.int(row, 2) or 1) - 1].session_id, seq, rows.bytes(row, 6) or b"{}")
+            stored = _current(rows.bytes(row, 6), rows.int(row, 8))
+            payload = served_payload(kind, parts[(rows.int(row, 2) or 1) - 1].session_id, seq, stored)
             page.items.append(sse_event(kind, seq, payload))
         return _in_order(page)
 
@@ -144,16 +147,18 @@ class Reader:
         """Return the whole log's events with seq > `after_seq`, each as the JSON object that `/v1/log` gives."""
         rows = await self._database.call("read_log", after_seq=after_seq, max_count=max_count, max_bytes=PAGE_BYTES_MAX)
         page = Page([], [], rows[0][0])
-        for _, seq, session_id, kind, append_id, body, created_at in rows:
+        for _, seq, session_id, kind, append_id, body, created_at, old_version in rows:
             if seq is not None:
                 page.seqs.append(seq)
-                page.items.append(log_event(seq, session_id, kind, append_id, body, created_at))
+                page.items.append(log_event(seq, session_id, kind, append_id, _current(body, old_version), created_at))
         return _in_order(page)
 
 
 SESSION_COLUMNS = (
-    "session_no", "project_id", "meta", "meta_seq", "head_seq", "last_seq", "message_count", "deleted_seq", "created_at",
-    "updated_at", "parent_no", "snapshot_seq", "up_to_seq", "lineage_nos", "lineage_tos", "lineage_ids", "agent_source",
+    "session_no", "project_id", "agent_source", "meta", "meta_seq", "head_seq", "last_seq", "message_count", "system_count",
+    "user_count", "assistant_count", "tool_count", "snapshot_count", "fork_count", "input_tokens", "output_tokens", "tools",
+    "models", "first_message_at", "last_message_at", "created_at", "updated_at", "deleted_seq", "parent_no", "snapshot_seq",
+    "up_to_seq", "lineage_nos", "lineage_tos", "lineage_ids",
 )  # fmt: skip
 
 
@@ -179,6 +184,11 @@ def _in_order(page: Page) -> Page:
     """The page, which the functions give in seq order by walking indexes: a sort there would copy every row."""
     assert all(a < b for a, b in pairwise(page.seqs)), "a page came out of order"
     return page
+
+
+def _current(stored: bytes | None, old_version: int | None) -> bytes:
+    """A stored payload as today's schema has it; almost all are."""
+    return (stored or b"{}") if old_version is None else lifted(stored or b"{}", old_version)
 
 
 def log_event(seq: int, session_id: str | None, kind: str, append_id: str, body: bytes, created_at: Any) -> bytes:

@@ -89,8 +89,8 @@ class Redactor:
                 hits[cut.rule] = hits.get(cut.rule, 0) + 1
         return text, hits
 
-    def _in_json(self, text: str, exempt: Exempt, depth: int) -> list[Cut]:
-        """What to cut out of a JSON text: at places in the text, in order."""
+    def _in_json(self, text: str, exempt: Exempt, depth: int, name: str = "") -> list[Cut]:
+        """What to cut out of a JSON text, at places in the text, in order. `name`: of the text itself, if it is but a string."""
         cuts: list[Cut] = []
         renamed: list[tuple[StringToken, list[Cut]]] = []
         clean_keys: set[str] = set()
@@ -103,7 +103,7 @@ class Redactor:
                 else:
                     clean_keys.add(token.value)
             else:
-                key = _named(token, names)
+                key = _named(token, names) if token.path else name
                 found = self._in_value(token, key, exempt, depth)
                 if key in _NAME_KEYS:
                     names = token.path[:-1], token.value
@@ -119,19 +119,18 @@ class Redactor:
         if len(value) > WINDOW_CHARS and exempt.covers(token.path, value):
             return []
         rule = member(key, value) if key else None
-        if rule:
-            quoted = value[:1] == value[-1:] and value[:1] in {'"', "'"}  # a string that is a JSON string stays one
-            cuts = self._merged(value, [Hit(quoted, len(value) - quoted, rule, FORMAT)])
+        if rule and not _is_json(value):
+            cuts = self._merged(value, [Hit(0, len(value), rule, FORMAT)])
         else:
-            cuts = self._in_string(value, exempt, depth)
+            cuts = self._in_string(value, exempt, depth, key)
         return [] if cuts and exempt.covers(token.path, value) else cuts
 
-    def _in_string(self, value: str, exempt: Exempt, depth: int) -> list[Cut]:
+    def _in_string(self, value: str, exempt: Exempt, depth: int, name: str = "") -> list[Cut]:
         """What to cut out of a string: each string of the JSON that it is, else the plain text."""
         if len(value) < TEXT_CHARS_MIN or is_media(value):
             return []
         if depth < JSON_IN_JSON_MAX and _is_json(value):
-            return self._in_json(value, Exempt(by_form=exempt.by_form), depth + 1)
+            return self._in_json(value, Exempt(by_form=exempt.by_form), depth + 1, name)
         hits = [*find(value), *(_of_package(value) if self._package else ())]
         return self._merged(value, hits) if hits else []
 
@@ -163,7 +162,7 @@ _VALUE_KEYS = frozenset({"value", "Value"})
 
 def _named(token: StringToken, names: tuple[object, str]) -> str:
     """The name of a value: its key, or the name beside it, as in `{"name": "DB_PASSWORD", "value": …}`."""
-    key = token.path[-1] if token.path else ""
+    key = token.path[-1]
     if key in _VALUE_KEYS and names[0] == token.path[:-1]:
         return names[1]
     return key if isinstance(key, str) else ""

@@ -169,8 +169,8 @@ _stand_in = re.compile(r"x{5,}|X{5,}|\*{3}|\.{3}|(?:^|[-_])(?:your|YOUR)(?:[-_]|
 
 
 def _lower(text: str) -> str:
-    """Lower case, place by place as long: only the dotted capital I would become two."""
-    return text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
+    """Lower case, place by place as long, and ASCII only where the text is: a dotted capital I and a Kelvin sign are put aside."""
+    return text.lower() if text.isascii() else text.replace("\u0130", "\u0131").replace("\u212a", "\u0131").lower()
 
 
 def _is_token(text: str, start: int, end: int) -> bool:

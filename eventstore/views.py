@@ -1,5 +1,6 @@
-"""Views: sessions, snapshots and lineage as JSON. Meta is given as it is stored, spliced in, never decoded."""
+"""Views: sessions, snapshots and lineage as JSON. Meta is given as it is stored, never decoded."""
 
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -7,36 +8,49 @@ from eventstore.db import Database
 from eventstore.errors import InvalidRequest, SessionDeleted
 from eventstore.fork import Snapshot
 from eventstore.read import Reader, SessionRef
-from eventstore.wire.codec import quote
+from eventstore.wire.codec import Source, dump, parse_object
 from eventstore.wire.event import snapshot_id
 
 RELATED_MAX = 1000
+PURGED = b'{"purged":true}'
+_SHOWN = (
+    "project_id", "meta", "head_seq", "last_seq", "message_count", "system_count", "user_count", "assistant_count", "tool_count",
+    "snapshot_count", "fork_count", "input_tokens", "output_tokens", "tools", "models", "first_message_at", "last_message_at",
+    "created_at", "updated_at",
+)  # fmt: skip
 
 
-async def sessions(database: Database, project_id: str | None, title: str | None, limit: int, cursor: str | None) -> bytes:
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """Which sessions a list shows; what is None does not filter. `since` and `before`: when something last happened."""
+
+    project_id: str | None = None
+    agent: str | None = None
+    title_part: str | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+
+
+async def sessions(database: Database, wanted: SessionFilter, limit: int, cursor: str | None) -> bytes:
     """Return `{sessions: […], next}`, newest first; `next` is null at the end. Raises InvalidRequest."""
-    before = _cursor(cursor)
-    rows = await database.call("list_sessions", project_id=project_id, title_part=title, before_no=before, max_count=limit + 1)
-    page = rows[:limit]
-    following = quote(str(page[-1][0])) if len(rows) > limit else "null"
-    items = ",".join(_session(row) for row in page)
-    return f'{{"sessions":[{items}],"next":{following}}}'.encode()
+    before_no = _cursor(cursor)
+    rows = await database.call("list_sessions", **asdict(wanted), before_no=before_no, max_count=limit + 1)
+    items = [_session(no, name, dict(zip(_SHOWN, shown, strict=True)), *parent) for no, name, *shown, parent in map(_paired, rows)]
+    return dump({"sessions": items[:limit], "next": _next(rows, limit)}).encode()
 
 
 async def snapshots(database: Database, ref: SessionRef | None, limit: int, cursor: str | None) -> bytes:
     """Return `{snapshots: […], next}`, oldest first; `next` is null at the end. Raises InvalidRequest."""
-    after = _cursor(cursor) or 0
-    rows = await database.call("list_snapshots", session_no=ref.session_no if ref else None, after_seq=after, max_count=limit + 1)
-    page = rows[:limit]
-    following = quote(str(page[-1][0])) if len(rows) > limit else "null"
-    return f'{{"snapshots":[{",".join(_snapshot(*row) for row in page)}],"next":{following}}}'.encode()
+    after_seq, session_no = _cursor(cursor) or 0, ref.session_no if ref else None
+    rows = await database.call("list_snapshots", session_no=session_no, after_seq=after_seq, max_count=limit + 1)
+    return dump({"snapshots": [_snapshot(*row) for row in rows[:limit]], "next": _next(rows, limit)}).encode()
 
 
 def snapshot(one: Snapshot) -> bytes:
     """Return one snapshot. Raises SessionDeleted."""
     if one.deleted_seq is not None:
         raise SessionDeleted(session_id=one.session_id)
-    return _snapshot(one.seq, one.session_id, one.up_to_seq, one.body, one.created_at).encode()
+    return dump(_snapshot(one.seq, one.session_id, one.up_to_seq, one.body, one.created_at)).encode()
 
 
 async def lineage(database: Database, reader: Reader, session_id: str) -> bytes:
@@ -48,48 +62,38 @@ async def lineage(database: Database, reader: Reader, session_id: str) -> bytes:
     ancestors = await database.call("list_ancestors", session_no=no)
     forks = await database.call("list_forks", session_no=no, max_count=RELATED_MAX)
     taken = await database.call("list_snapshots", session_no=no, after_seq=0, max_count=RELATED_MAX)
-    parent = ancestors[0][0] if ancestors else None
-    own = _session((no, session_id, *(row[name] for name in _OWN_COLUMNS), parent, row["snapshot_seq"]))
-    parts = {
-        "parents": [_ancestor(*a) for a in ancestors],
-        "forks": [_fork(*f) for f in forks],
+    shown = {name: row[name] for name in _SHOWN}
+    related = {
+        "parents": [_relative(*a[:4]) | {"deleted": a[4]} for a in ancestors],
+        "forks": [_relative(*f[:4]) | {"created_at": utc(f[4])} for f in forks],
         "snapshots": [_snapshot(*s) for s in taken],
     }
-    lists = ",".join(f'"{name}":[{",".join(items)}]' for name, items in parts.items())
-    return f"{own[:-1]},{lists}}}".encode()
+    return dump(_session(no, session_id, shown, ancestors[0][0] if ancestors else None, row["snapshot_seq"]) | related).encode()
 
 
-_OWN_COLUMNS = ("project_id", "meta", "head_seq", "last_seq", "message_count", "created_at", "updated_at")
+def _session(no: int, session_id: str, shown: dict[str, Any], parent_id: str | None, snapshot: int | None) -> dict[str, Any]:
+    known = {name: utc(value) if isinstance(value, datetime) else value for name, value in shown.items() if value is not None}
+    own = {"session_id": session_id, "seq": no, **known, "meta": Source(shown["meta"].decode())}
+    return own | ({"parent_session_id": parent_id, "parent_snapshot_id": snapshot_id(snapshot or 0)} if parent_id else {})
 
 
-def _session(row: tuple[Any, ...]) -> str:
-    no, session_id, project_id, meta, head_seq, last_seq, count, created_at, updated_at, parent_id, snapshot = row
-    forked = f',"parent_session_id":{quote(parent_id)},"parent_snapshot_id":"{snapshot_id(snapshot)}"' if parent_id else ""
-    return (
-        f'{{"session_id":{quote(session_id)},"project_id":{quote(project_id)},"meta":{meta.decode()},"seq":{no},'
-        f'"head_seq":{head_seq},"last_seq":{last_seq},"message_count":{count},'
-        f'"created_at":"{utc(created_at)}","updated_at":"{utc(updated_at)}"{forked}}}'
-    )
+def _paired(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row of a list with its last two columns, the parent and the snapshot, as one."""
+    return (*row[:-2], row[-2:])
 
 
-def _snapshot(seq: int, session_id: str, up_to_seq: int, body: bytes, created_at: Any) -> str:
-    """The stored payload holds `up_to_seq`, `commit_msg` and `meta`; the rest is put before it."""
-    head = f'{{"snapshot_id":"{snapshot_id(seq)}","session_id":{quote(session_id)},"seq":{seq},"created_at":"{utc(created_at)}",'
-    return head + body.decode()[1:]
+def _snapshot(seq: int, session_id: str, up_to_seq: int, body: bytes, created_at: Any) -> dict[str, Any]:
+    """What is known of a snapshot, and what its payload says beside `up_to_seq`, which purging leaves."""
+    known: dict[str, Any] = {"snapshot_id": snapshot_id(seq), "session_id": session_id, "seq": seq, "created_at": utc(created_at)}
+    if body == PURGED:
+        return known | {"up_to_seq": up_to_seq, "purged": True}
+    document = parse_object(body.decode())
+    said = {name: Source(document.source(name)) for name in ("commit_msg", "meta")}
+    return known | {"up_to_seq": up_to_seq, **said}
 
 
-def _ancestor(session_id: str, project_id: str, snapshot: int, up_to_seq: int, is_deleted: bool) -> str:
-    return (
-        f'{{"session_id":{quote(session_id)},"project_id":{quote(project_id)},"snapshot_id":"{snapshot_id(snapshot)}",'
-        f'"up_to_seq":{up_to_seq},"deleted":{str(is_deleted).lower()}}}'
-    )
-
-
-def _fork(session_id: str, project_id: str, snapshot: int, up_to_seq: int, created_at: datetime) -> str:
-    return (
-        f'{{"session_id":{quote(session_id)},"project_id":{quote(project_id)},"snapshot_id":"{snapshot_id(snapshot)}",'
-        f'"up_to_seq":{up_to_seq},"created_at":"{utc(created_at)}"}}'
-    )
+def _relative(session_id: str, project_id: str, snapshot: int, up_to_seq: int) -> dict[str, Any]:
+    return {"session_id": session_id, "project_id": project_id, "snapshot_id": snapshot_id(snapshot), "up_to_seq": up_to_seq}
 
 
 def utc(moment: Any) -> str:
@@ -97,9 +101,14 @@ def utc(moment: Any) -> str:
     return str(moment.isoformat()).replace("+00:00", "Z")
 
 
+def _next(rows: list[tuple[Any, ...]], limit: int) -> str | None:
+    """The cursor for what follows: the number of the last row shown, None at the end."""
+    return str(rows[limit - 1][0]) if len(rows) > limit else None
+
+
 def _cursor(cursor: str | None) -> int | None:
     if cursor is None:
         return None
-    if not cursor.isdecimal() or len(cursor) > 18:
+    if not (cursor.isascii() and cursor.isdecimal()) or len(cursor) > 18:
         raise InvalidRequest("`cursor` must be a `next` that this list gave.")
     return int(cursor)

@@ -15,6 +15,7 @@ from eventstore.prepare import Writer, Written
 from eventstore.read import PAGE_COUNT_MAX, Page, SessionRef
 from eventstore.settings import Settings
 from eventstore.tail import Tails
+from eventstore.views import SessionFilter
 from eventstore.wire.event import snapshot_seq
 from projections import registry
 from projections.rebuild import rebuild
@@ -128,10 +129,10 @@ class Service:
         await self._check_cursor(after_seq, log_id)
         return await self.tails.next_page(None, "log", after_seq, limit, wait_s)
 
-    async def list_sessions(self, project_id: str | None, title: str | None, limit: int, cursor: str | None) -> bytes:
+    async def list_sessions(self, wanted: SessionFilter, limit: int, cursor: str | None) -> bytes:
         """Return a page of sessions, newest first, as JSON."""
         _check_window(limit, 0)
-        return await views.sessions(self._database, project_id, title, limit, cursor)
+        return await views.sessions(self._database, wanted, limit, cursor)
 
     async def list_snapshots(self, session_id: str | None, limit: int, cursor: str | None) -> bytes:
         """Return a page of snapshots, oldest first, as JSON."""

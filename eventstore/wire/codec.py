@@ -45,6 +45,12 @@ class Number:
         return int(self.text) if len(self.text) <= 18 and self.text.lstrip("-").isdigit() else None
 
 
+class Source(NamedTuple):
+    """JSON text that `dump` puts in as it is."""
+
+    text: str
+
+
 class Document(NamedTuple):
     """A JSON object: its text, its members' values (numbers as `Number`), and where each member stands in the text."""
 
@@ -182,7 +188,7 @@ def quote(value: str) -> str:
 
 def dump(value: Any) -> str:
     """Return compact JSON of a value that `parse` gave or that is made of plain Python; `Number` keeps its spelling."""
-    if isinstance(value, Number):
+    if isinstance(value, Number | Source):
         return value.text
     if isinstance(value, str):
         return quote(value)

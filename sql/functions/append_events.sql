@@ -13,7 +13,7 @@
 create or replace function tasuki.append_events(
     requests integer[], session_ids text[], new_ids text[], kinds text[], roles text[], append_ids text[],
     append_keys bytea[], body_hashes bytea[], bodies bytea[], natives bytea[], metas bytea[], facts text[],
-    said_ats timestamptz[], writer_nos integer[], expected_heads bigint[], expected_metas bigint[])
+    said_ats timestamptz[], writer_nos integer[], versions integer[], expected_heads bigint[], expected_metas bigint[])
 returns table (item integer, seq bigint, is_repeat boolean, refused text, head_seq bigint, created_at timestamptz)
 language plpgsql
 set search_path = tasuki, pg_temp set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -61,10 +61,10 @@ begin
         select d.*, case when d.is_new then _last + count(*) filter (where d.is_new) over (order by d.item rows unbounded preceding) end as new_seq
           from decided d
     ), kept as (
-        insert into tasuki.log (session_no, seq, created_at, said_at, writer_no, kind, role, append_key, body_hash, append_id,
+        insert into tasuki.log (session_no, seq, created_at, said_at, writer_no, version, kind, role, append_key, body_hash, append_id,
                                 body, meta, facts)
         select case when n.new_id is null then n.session_no else n.new_seq end, n.new_seq, _now, said_ats[n.item],
-               writer_nos[n.item], kinds[n.item]::tasuki.event_kind, roles[n.item]::tasuki.message_role, n.append_key,
+               writer_nos[n.item], versions[n.item], kinds[n.item]::tasuki.event_kind, roles[n.item]::tasuki.message_role, n.append_key,
                n.body_hash, append_ids[n.item], bodies[n.item], metas[n.item], facts[n.item]::jsonb
           from numbered n
          where n.new_seq is not null

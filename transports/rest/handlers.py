@@ -11,6 +11,7 @@ from eventstore.access import Principal
 from eventstore.errors import InvalidRequest, StoreError
 from eventstore.prepare import Written
 from eventstore.read import Page
+from eventstore.views import SessionFilter
 from eventstore.wire.codec import dump, quote
 from eventstore.wire.message import message_schema
 from transports.rest import query
@@ -47,8 +48,14 @@ async def create_session(request: Request) -> Response:
 
 
 async def list_sessions(request: Request) -> Response:
-    project_id, title = query.text(request, "project_id"), query.text(request, "q")
-    page = await service(request).list_sessions(project_id, title, query.limit(request), query.text(request, "cursor"))
+    wanted = SessionFilter(
+        query.text(request, "project_id"),
+        query.text(request, "agent"),
+        query.text(request, "q"),
+        query.moment(request, "since"),
+        query.moment(request, "before"),
+    )
+    page = await service(request).list_sessions(wanted, query.limit(request), query.text(request, "cursor"))
     return Response(page, media_type=JSON)
 
 

@@ -1,6 +1,7 @@
 """What comes with a request: query parameters by their kind, the body within its limit."""
 
 from collections.abc import Collection
+from datetime import datetime
 
 from starlette.requests import Request
 
@@ -47,6 +48,20 @@ def wait_s(request: Request) -> float:
     if not 0 <= value <= 60:
         raise InvalidRequest("`wait` must be a number of seconds from 0 to 60.")
     return value
+
+
+def moment(request: Request, name: str) -> datetime | None:
+    """Return an RFC 3339 time with an offset, None where it is absent. Raises InvalidRequest."""
+    text = request.query_params.get(name)
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text.upper())
+    except ValueError:
+        found = datetime.min  # noqa: DTZ901  # no offset: refused below
+    if found.tzinfo is None:
+        raise InvalidRequest(f"`{name}` must be a time with an offset, like 2026-11-30T08:00:00Z (write + as %2B).")
+    return found
 
 
 def flag(request: Request, name: str) -> bool:

@@ -40,7 +40,14 @@ OPERATIONS: tuple[Operation, ...] = (
         "/v1/sessions",
         handlers.list_sessions,
         "List sessions, newest first",
-        {"project_id": "Only of this project.", "q": "Only with this in the title.", **_LIST},
+        {
+            "project_id": "Only of this project.",
+            "agent": "Only from this agent.",
+            "q": "Only with this in the title.",
+            "since": "Only where something happened at or after this time (RFC 3339).",
+            "before": "Only where nothing happened at or after this time.",
+            **_LIST,
+        },
     ),
     Operation(
         "GET",
