@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from eventstore.errors import InvalidSettings
@@ -65,18 +66,35 @@ def run_serve(options: argparse.Namespace) -> int:
 
 
 def run_migrate(options: argparse.Namespace) -> int:
+    import anyio
+
     from sql.migrate import migrate
 
     settings = settings_of(options)
     if not settings.dsn:
         raise InvalidSettings("Set TASUKI_DSN to the database to migrate; the embedded one is migrated by `tasuki serve`.")
     report = migrate(settings.dsn)
+    if report.stale:
+        anyio.run(_rebuild, settings, report.stale)
     if options.json:
-        print(json.dumps({"applied": report.applied, "schema_version": report.schema_version, "refreshed": report.refreshed}))
+        print(json.dumps(asdict(report)))
     else:
         done = ", ".join(report.applied) or "nothing to migrate"
         print(f"schema {report.schema_version}: {done}; functions {'put in again' if report.refreshed else 'as they were'}")
+        print(f"views rebuilt: {', '.join(report.stale) or 'none'}")
     return 0
+
+
+async def _rebuild(settings: Settings, stale: list[str]) -> None:
+    from cli.serve import bring_up_to_date
+    from eventstore.db import Database
+
+    database = Database(settings, settings.dsn)
+    await database.open()
+    try:
+        await bring_up_to_date(database, stale)
+    finally:
+        await database.close()
 
 
 def run_schema(options: argparse.Namespace) -> int:

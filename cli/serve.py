@@ -17,13 +17,15 @@ from eventstore.access import Access
 from eventstore.committer import Committer
 from eventstore.db import Database
 from eventstore.embedded import EmbeddedPostgres
-from eventstore.errors import EmbeddedUnavailable, InvalidSettings, StoreUnavailable
+from eventstore.errors import EmbeddedUnavailable, InvalidSettings, RebuildRunning, StoreUnavailable
 from eventstore.listener import Listener
 from eventstore.prepare import Writer
 from eventstore.read import Reader
 from eventstore.redact import Redactor
 from eventstore.settings import Settings
 from eventstore.tail import Tails
+from projections.rebuild import Progress, rebuild
+from projections.registry import outdated
 from sql.migrate import migrate
 from transports.mcp.http import mcp_endpoint
 from transports.rest.app import rest_app
@@ -106,10 +108,11 @@ async def _keep_running(embedded: EmbeddedPostgres, listener: Listener) -> None:
 @contextlib.asynccontextmanager
 async def _hub(settings: Settings, dsn: str) -> AsyncIterator[Service]:
     """A service with its tasks running."""
-    await anyio.to_thread.run_sync(_migrate, dsn)
+    stale = await anyio.to_thread.run_sync(_migrate, dsn)
     database = Database(settings, dsn)
     await database.open()
     try:
+        await bring_up_to_date(database, stale)
         hub = await compose(settings, database, dsn)
         async with anyio.create_task_group() as tasks:
             for run in (hub.tails.run, hub.listener.run, hub.committer.run):
@@ -145,8 +148,23 @@ async def compose(settings: Settings, database: Database, dsn: str) -> Service:
     return Service(settings, database, access, listener, tails, committer, writer)
 
 
-def _migrate(dsn: str) -> None:
-    """Migrate, waiting a while for a database that starts at the same time as we do."""
+async def bring_up_to_date(database: Database, stale: list[str]) -> None:
+    """Rebuild the views that this program has in a newer version; those who serve on the old ones go on."""
+
+    async def tell(progress: Progress) -> None:
+        log.info("rebuilding", extra={"facts": progress.as_json()})
+
+    while stale:
+        log.info("rebuilding", extra={"facts": {"projection": stale[0]}})
+        try:
+            await rebuild(database, stale[0], tell)
+        except RebuildRunning:  # another server that started with us
+            await anyio.sleep(1)
+        stale = await outdated(database)
+
+
+def _migrate(dsn: str) -> list[str]:
+    """Migrate and return the views to be rebuilt, waiting a while for a database that starts at the same time as we do."""
     deadline = time.monotonic() + DATABASE_WAIT_S
     while True:
         try:
@@ -159,7 +177,7 @@ def _migrate(dsn: str) -> None:
         else:
             if report.applied:
                 log.info("migrated", extra={"facts": {"applied": report.applied}})
-            return
+            return report.stale
 
 
 async def _stop_on_signal(server: uvicorn.Server, tails: Tails) -> None:

@@ -98,6 +98,12 @@ class SnapshotNotFound(StoreError):
     code, title = "snapshot_not_found", "No such snapshot"
 
 
+class EventNotFound(StoreError):
+    """The log has no event with this seq."""
+
+    code, title = "event_not_found", "No such event"
+
+
 class ProjectionNotFound(StoreError):
     """No projection has this name."""
 

@@ -38,6 +38,12 @@ async def states(database: Database) -> list[ProjectionState]:
     return [ProjectionState(*row) for row in await database.call("list_projections")]
 
 
+async def outdated(database: Database) -> list[str]:
+    """Return the names of the projections that this program has in a newer version than the database."""
+    found = {state.name: state.version for state in await states(database)}
+    return [one.name for one in projections() if found.get(one.name, 0) < one.version]
+
+
 def projection(name: str) -> Projection:
     """Return a projection of this program by name. Raises ProjectionNotFound."""
     known = {one.name: one for one in projections()}

@@ -18,7 +18,8 @@ from eventstore.tail import Tails
 from eventstore.views import SessionFilter
 from eventstore.wire.event import snapshot_seq
 from projections import registry
-from projections.rebuild import rebuild
+from projections.purge import purge_event, purge_session
+from projections.rebuild import Progress, rebuild
 from projections.verify import verify
 
 WAIT_S_MAX = 60.0
@@ -178,6 +179,10 @@ class Service:
         states = await registry.states(self._database)
         return {"projections": [state.as_json() for state in states], "head_seq": self.listener.state.head_seq}
 
+    async def check_session(self, session_id: str) -> None:
+        """Raise SessionNotFound unless there is, or was, a session of this id."""
+        await self._reader.find(session_id)
+
     def check_projection(self, name: str) -> None:
         """Raise ProjectionNotFound unless there is a projection of this name."""
         registry.projection(name)
@@ -186,6 +191,19 @@ class Service:
         """Rebuild a projection while the hub serves."""
         done = await rebuild(self._database, name, lambda progress: on_progress(progress.as_json()))
         return {"name": name, **done.as_json()}
+
+    async def purge(self, session_id: str | None, seq: int | None, on_progress: OnProgress) -> dict[str, Any]:
+        """Purge a session's own events, or one event, and return the report."""
+
+        async def tell(progress: Progress) -> None:
+            await on_progress(progress.as_json())
+
+        if session_id is not None:
+            report = await purge_session(self._database, self._reader, session_id, tell)
+        else:
+            report = await purge_event(self._database, self._reader, seq or 0, tell)
+        self._reader.forget(report.session_id)
+        return report.as_json()
 
     async def verify_projection(self, name: str, on_progress: OnProgress) -> dict[str, Any]:
         """Compare a projection with a fresh fold of the log."""

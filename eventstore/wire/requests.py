@@ -105,6 +105,15 @@ def native_body(text: str) -> Body:
     return body
 
 
+def purge_body(text: str) -> tuple[str | None, int | None]:
+    """`{session_id}` or `{seq}`: what to purge. Raises InvalidJson, InvalidRequest."""
+    body = _body(text, {"session_id", "seq"})
+    session_id, seq = body.text("session_id"), _seq(body.document.fields.get("seq"), "seq")
+    if (session_id is None) == (seq is None):
+        raise InvalidRequest("Give either `session_id` or `seq`: what to purge.")
+    return session_id, seq
+
+
 def check_project_id(value: Any) -> str:
     """Return a project's id if it can be one: 1-200 characters, no control characters. Raises InvalidRequest."""
     if not isinstance(value, str) or not 1 <= len(value) <= PROJECT_ID_CHARS_MAX or _unstorable.search(value):

@@ -4,7 +4,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from eventstore.wire.codec import dump
-from transports.rest.handlers import JSON, service
+from eventstore.wire.requests import purge_body
+from transports.rest.handlers import JSON, body_of, service
 from transports.rest.long_work import LongWork
 
 
@@ -16,6 +17,14 @@ async def rebuild_projection(request: Request) -> LongWork:
     hub, name = service(request), request.path_params["name"]
     hub.check_projection(name)
     return LongWork(lambda on_progress: hub.rebuild_projection(name, on_progress))
+
+
+async def purge(request: Request) -> LongWork:
+    hub = service(request)
+    session_id, seq = purge_body(await body_of(request))
+    if session_id is not None:
+        await hub.check_session(session_id)
+    return LongWork(lambda on_progress: hub.purge(session_id, seq, on_progress))
 
 
 async def verify_projection(request: Request) -> LongWork:

@@ -42,7 +42,7 @@ def note(request: Request, **facts: Any) -> None:
 
 async def create_session(request: Request) -> Response:
     hub = service(request)
-    written = await hub.create_session(principal(request), await _body(request))
+    written = await hub.create_session(principal(request), await body_of(request))
     note(request, session_id=written.answer["session_id"])
     return _written(request, written, {"log_id": hub.log_id})
 
@@ -73,18 +73,18 @@ async def read_session(request: Request) -> Response:
 
 async def append_messages(request: Request) -> Response:
     expected = query.seq(request, "expected_seq", None)
-    written = await service(request).append(principal(request), _session_id(request), await _body(request), expected)
+    written = await service(request).append(principal(request), _session_id(request), await body_of(request), expected)
     return _written(request, written)
 
 
 async def record_native(request: Request) -> Response:
-    written = await service(request).record_native(principal(request), _session_id(request), await _body(request))
+    written = await service(request).record_native(principal(request), _session_id(request), await body_of(request))
     return _written(request, written)
 
 
 async def patch_session(request: Request) -> Response:
     append_id = query.text(request, "append_id")
-    written = await service(request).patch_meta(principal(request), _session_id(request), await _body(request), append_id)
+    written = await service(request).patch_meta(principal(request), _session_id(request), await body_of(request), append_id)
     return _written(request, written, status=200)
 
 
@@ -107,7 +107,7 @@ async def diff(request: Request) -> Response:
 
 
 async def create_snapshot(request: Request) -> Response:
-    written = await service(request).create_snapshot(principal(request), await _body(request))
+    written = await service(request).create_snapshot(principal(request), await body_of(request))
     return _written(request, written)
 
 
@@ -121,7 +121,7 @@ async def read_snapshot(request: Request) -> Response:
 
 
 async def fork(request: Request) -> Response:
-    written = await service(request).fork(principal(request), request.path_params["snapshot_id"], await _body(request))
+    written = await service(request).fork(principal(request), request.path_params["snapshot_id"], await body_of(request))
     note(request, session_id=written.answer["session_id"])
     return _written(request, written)
 
@@ -177,7 +177,7 @@ def _session_id(request: Request) -> str:
     return session_id
 
 
-async def _body(request: Request) -> str:
+async def body_of(request: Request) -> str:
     return await query.body(request, service(request).settings.request_bytes_max)
 
 

@@ -144,6 +144,9 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "POST", "/v1/admin/projections/{name}/verify", admin.verify_projection, "Compare a view with a fresh fold (JSON lines)"
     ),
+    Operation(
+        "POST", "/v1/admin/purge", admin.purge, "Make what was said unreadable for good (JSON lines)", body="{session_id} or {seq}"
+    ),
     Operation("GET", "/v1/admin/log/check", handlers.check_log, "Whether the log is dense"),
     Operation(
         "POST", "/v1/admin/log/new-epoch", handlers.new_epoch, "Give the log a new log_id, so that cursors kept elsewhere end"

@@ -1,0 +1,67 @@
+"""Purge: what a session, or one event, said is gone for good; views follow, and the report says what cannot be reached."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from eventstore.db import Database
+from eventstore.errors import EventNotFound
+from eventstore.read import Reader
+from projections.rebuild import OnProgress, rebuild
+from projections.registry import states
+
+NOT_REACHED = (
+    "backups and write-ahead log kept elsewhere (pg_dump files, base backups, archived WAL)",
+    "replicas until they have caught up, and readers who have it already",
+    "the agents' own stores that the session was pushed from",
+    "clones of the Git archive",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeReport:
+    """What went. `forks`: sessions that read the purged events through their lineage."""
+
+    session_id: str
+    events: int
+    natives: int
+    forks: list[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for a client."""
+        return {
+            "session_id": self.session_id,
+            "events": self.events,
+            "natives": self.natives,
+            "forks": self.forks,
+            "not_reached": list(NOT_REACHED),
+        }
+
+
+async def purge_session(database: Database, reader: Reader, session_id: str, on_progress: OnProgress) -> PurgeReport:
+    """Purge all of a session's own events. Raises SessionNotFound."""
+    ref = await reader.find(session_id)
+    return await _purge(database, session_id, ref.session_no, None, on_progress)
+
+
+async def purge_event(database: Database, reader: Reader, seq: int, on_progress: OnProgress) -> PurgeReport:
+    """Purge one event. Raises EventNotFound."""
+    rows = await database.call("read_event", seq=seq)
+    if not rows:
+        raise EventNotFound(f"The log has no event with seq {seq}.", seq=seq)
+    session_id: str = rows[0][0]
+    ref = await reader.find(session_id)
+    return await _purge(database, session_id, ref.session_no, [seq], on_progress)
+
+
+async def _purge(
+    database: Database, session_id: str, session_no: int, seqs: list[int] | None, on_progress: OnProgress
+) -> PurgeReport:
+    async with database.dedicated() as work:
+        await work.call("configure_maintenance", statement_timeout_ms=0)
+        events, natives = (await work.call("purge_events", session_no=session_no, seqs=seqs))[0]
+        await work.run_script((files("sql") / "maintenance" / "vacuum_log.sql").read_text("utf-8"))
+    for state in await states(database):
+        await rebuild(database, state.name, on_progress)
+    forks = await database.call("list_heirs", session_no=session_no)
+    return PurgeReport(session_id, events, natives, [row[0] for row in forks])
