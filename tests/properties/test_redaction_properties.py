@@ -36,8 +36,8 @@ PIECES = [
     ),
     *("=", ":", ": ", " = ", "：", "=>", "://", "@", "?", "&", "/", ";", ",", " -p", " -u ", "curl ", "mysql", "<", ">", "(", ")"),
     *(ROTATED, SYMBOLS, made(24), made(40, "b"), basic("a:b1"), "x", "user", "AKIA" + made(16, "A"), "eyJ" + made(20), "xxxxx"),
-    *('"', "'", "`", "\\", '\\"', "\\n", "\\u0041", "{", "}", "[", "]", "\n", "\t", " ", "\0", "\ud800", "\udc00", "😀", "é", "İ"),
-    *("[redacted:", "[redacted:x]", "[redacted:password]", "data:image/png;base64,", "שלום", "$VAR"),
+    *('"', "'", "`", "\\", '\\"', "\\n", "\\u0041", "{", "}", "[", "]", "\n", "\t", " ", "\0", "\ud800", "\udc00", "😀", "é"),
+    *("[redacted:", "[redacted:x]", "[redacted:password]", "data:image/png;base64,", "שלום", "$VAR", "İ", "\u212a"),
     *("-----BEGIN ", "-----END ", "-----", made(64, "b")),
 ]
 

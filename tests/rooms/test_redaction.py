@@ -175,3 +175,13 @@ def test_only_a_redactor_makes_redacted_text(redactor):
     ):
         with pytest.raises((TypeError, AttributeError)):
             forge()
+
+
+def test_letters_that_become_ascii_in_lower_case_move_nothing(redactor):
+    text = f"İİ\u212aey \u212a Basic dXNlcjpwYXN\u212a İ password={ROTATED} İ"
+    assert redactor.clean_text(text) == (text.replace(ROTATED, "[redacted:password]"), {"password": 1})
+
+
+def test_a_json_string_under_the_key_of_a_secret_stays_a_json_string(redactor):
+    cleaned, _ = clean(redactor, {"password": json.dumps(json.dumps(SYMBOLS))})
+    assert json.loads(json.loads(cleaned["password"])) == "[redacted:password]"
