@@ -190,7 +190,12 @@ def _page(head: str, page: Page, after_seq: int, log_id: str) -> bytes:
     next_after = page.seqs[-1] if page.seqs else after_seq
     has_more = "true" if page.seqs and next_after < page.head_seq else "false"
     tail = f'],"next_after_seq":{next_after},"head_seq":{page.head_seq},"has_more":{has_more},"log_id":{quote(log_id)}}}'
-    return b"{" + head.encode() + b",".join(page.items) + tail.encode()
+    if not page.items:
+        return f"{{{head}{tail}".encode()
+    items = page.items.copy()  # what goes around them is put into the first and the last: a long page is copied once, not thrice
+    items[0] = b"{%b%b" % (head.encode(), items[0])
+    items[-1] += tail.encode()
+    return b",".join(items)
 
 
 async def _unless_gone(request: Request, work: Awaitable[T]) -> T:
