@@ -79,11 +79,11 @@ class Hub:
         """Write. The text holds an append id, or repeating it does no harm."""
         return self._ask("POST", path, query, text.encode(), 0)
 
-    def work(self, path: str) -> Iterator[dict[str, Any]]:
+    def work(self, path: str, text: str = "") -> Iterator[dict[str, Any]]:
         """Start long work and yield its lines: `{"progress": …}` and at the end `{"result": …}`. Raises what ended it."""
         timeout = httpx2.Timeout(None, connect=CONNECT_S)
         try:
-            with self._http.stream("POST", path, timeout=timeout) as response:
+            with self._http.stream("POST", path, content=text.encode(), timeout=timeout) as response:
                 if not response.is_success:
                     response.read()
                     raise self._address.refusal(response) or NotAHub()
@@ -99,6 +99,10 @@ class Hub:
     def patch(self, path: str, text: str, append_id: str) -> Answer:
         """Merge a patch."""
         return self._ask("PATCH", path, {"append_id": append_id}, text.encode(), 0)
+
+    def delete(self, path: str, **query: str) -> Answer:
+        """Delete; deleting twice is the same as once."""
+        return self._ask("DELETE", path, query, None, 0)
 
     def page(self, session_id: str, after_seq: int, limit: int = 1000, wait_s: float = 0, log_id: str = "") -> Page:
         """Return a page of a session's messages, waiting up to `wait_s` for the first."""

@@ -27,7 +27,7 @@ def register(verbs: Any) -> None:
         "rebuild",
         run_rebuild,
         summary="make a view anew while the hub serves",
-        more="Make a view anew beside the live one and swap them. Readers and writers go on; if it is stopped, nothing has changed.",
+        more="Make a view anew beside the live one and swap them. Readers and writers go on; one that is stopped changes nothing.",
         examples=["tasuki projections rebuild sessions"],
     )
     verify = add_verb(

@@ -10,6 +10,7 @@ from typing import Any
 from cli.client import Hub, Page, session_path
 from cli.message_view import MessageView
 from cli.terminal import Screen, counted, moment, number, one_line
+from cli.tree import load_tree, show_tree
 from cli.verbs import add_verb, hub_of, natural, positive
 from eventstore.wire.codec import dump, parse
 
@@ -40,13 +41,19 @@ def register(verbs: Any) -> None:
         run_show,
         summary="print a session's messages",
         more="Print a session's messages: text, calls with their arguments, results, thinking. Long parts are cut, with a count.",
-        examples=["tasuki show ses_…", "tasuki show ses_… --after 120 --full", "tasuki show ses_… --json | jq .role"],
+        examples=[
+            "tasuki show ses_…",
+            "tasuki show ses_… --after 120 --full",
+            "tasuki show ses_… --json | jq .role",
+            "tasuki show ses_… --tree",
+        ],
         json="print the messages as JSON lines",
     )
     show.add_argument("session", metavar="SESSION", help="id of the session")
     show.add_argument("--after", type=natural, default=0, metavar="SEQ", help="only messages after this one")
     show.add_argument("--limit", type=positive, help="how many at most (default all)")
     show.add_argument("--full", action="store_true", help="cut nothing")
+    show.add_argument("--tree", action="store_true", help="instead: its ancestors, snapshots and forks as a tree")
 
     tail = add_verb(
         verbs,
@@ -85,6 +92,10 @@ def run_sessions(options: argparse.Namespace) -> int:
 def run_show(options: argparse.Namespace) -> int:
     screen = Screen()
     with hub_of(options) as hub:
+        if options.tree:
+            tree = load_tree(hub, options.session)
+            screen.line(dump(tree)) if options.json else show_tree(screen, tree, options.session)
+            return 0
         view = MessageView(screen, options.session, options.full)
         if not options.json:
             _show_head(screen, hub, options.session)

@@ -21,4 +21,5 @@ begin
        and l.body <> '{"purged":true}';
     get diagnostics events = row_count;
     perform set_config('tasuki.purging', 'off', true);
+    return next;
 end $$;

@@ -2,6 +2,7 @@
 one answer for errors, one log line."""
 
 import logging
+import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -9,9 +10,9 @@ from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route, Router
+from starlette.routing import Match, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from eventstore.errors import HostRefused, Internal, MethodNotAllowed, NoSuchRoute, StoreError, Unauthorized
@@ -25,6 +26,7 @@ from transports.service import Service
 
 log = logging.getLogger("tasuki.request")
 _CLIENT_GONE = 499
+_SESSION_ID = re.compile(r"ses_[0-9a-f-]{36}")
 
 
 def rest_app(service: Service, mounts: Mapping[str, ASGIApp]) -> ASGIApp:
@@ -37,7 +39,7 @@ def rest_app(service: Service, mounts: Mapping[str, ASGIApp]) -> ASGIApp:
     show = Operation("GET", "/openapi.json", lambda request: _json(document), "This document", is_open=True)
     routes.append(Route(show.path, endpoint=_Methods(show.path, {"GET": show})))
     routes += [Route(path, endpoint=_Mounted(path, app)) for path, app in mounts.items()]
-    return _Front(Router(routes, default=_no_such_route, redirect_slashes=False), service)
+    return _Front(Router(routes, default=_no_such_route, redirect_slashes=False), routes, service)
 
 
 class _Methods:
@@ -72,8 +74,8 @@ class _Mounted:
 class _Front:
     """What every request goes through."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app, self._service = app, service
+    def __init__(self, app: ASGIApp, routes: list[Route], service: Service) -> None:
+        self._app, self._routes, self._service = app, routes, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -81,10 +83,10 @@ class _Front:
         began = time.perf_counter()
         facts: dict[str, Any] = {"request_id": secrets.token_hex(8), "method": scope["method"], "route": ""}
         scope["tasuki.log"] = facts
-        answer = _Answer(send, facts["request_id"], self._service.log_id)
+        answer = _Answer(send, facts["request_id"], self._service)
         try:
             await self._enter(scope, receive, answer)
-        except ClientGone:
+        except (ClientGone, ClientDisconnect):
             answer.status = _CLIENT_GONE
         except StoreError as error:
             await self._fail(error, scope, receive, answer)
@@ -93,7 +95,15 @@ class _Front:
             await self._fail(Internal(), scope, receive, answer)
         finally:
             facts |= {"status": answer.status, "duration_ms": round((time.perf_counter() - began) * 1000, 2)}
-            log.info("request", extra={"facts": facts})
+            log.info("request", extra={"facts": self._loggable(facts, scope)})
+
+    def _loggable(self, facts: dict[str, Any], scope: Scope) -> dict[str, Any]:
+        """The facts with the route, also where the request did not get that far, and without what only looks like an id."""
+        if not facts["route"]:
+            facts["route"] = next((route.path for route in self._routes if route.matches(scope)[0] is Match.FULL), "")
+        if not _SESSION_ID.fullmatch(facts.get("session_id", "")):
+            facts.pop("session_id", None)
+        return facts
 
     async def _enter(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         request = Request(scope)
@@ -108,21 +118,21 @@ class _Front:
 
     async def _fail(self, error: StoreError, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         if not answer.status:
-            scope["tasuki.log"]["code"] = error.code
+            scope["tasuki.log"] |= {"code": error.code} | {name: error.facts[name] for name in ("sqlstate",) if name in error.facts}
             await problem(error, answer.request_id)(scope, receive, answer)
 
 
 class _Answer:
     """Sends an answer with the headers that every one carries, and remembers its status."""
 
-    def __init__(self, send: Send, request_id: str, log_id: str) -> None:
-        self._send, self.request_id, self.status = send, request_id, 0
-        self._headers = [(b"tasuki-log-id", log_id.encode()), (b"x-request-id", request_id.encode())]
+    def __init__(self, send: Send, request_id: str, service: Service) -> None:
+        self._send, self._service, self.request_id, self.status = send, service, request_id, 0
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message = {**message, "headers": [*message["headers"], *self._headers]}
+            ids = ((b"tasuki-log-id", self._service.log_id), (b"x-request-id", self.request_id))
+            message = {**message, "headers": [*message["headers"], *((name, text.encode()) for name, text in ids)]}
         await self._send(message)
 
 
@@ -169,7 +179,9 @@ def _name(host: str) -> str:
 
 
 def _without_values(error: Exception) -> Exception:
-    """The error for the log: its kind and place; its text could hold what a client sent."""
+    """The error for the log: its kind and place; its text could hold what a client sent. Of a group its first member."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
     return Exception(type(error).__name__).with_traceback(error.__traceback__)
 
 

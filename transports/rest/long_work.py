@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 from starlette.types import Receive, Scope, Send
 
-from eventstore.errors import StoreError
+from eventstore.errors import Internal, StoreError
 from eventstore.wire.codec import dump
 
 PROGRESS_EVERY_S = 0.5
@@ -45,6 +45,9 @@ class LongWork:
         except StoreError as error:
             problem = {"code": error.code, "detail": error.detail, "retryable": error.retryable, **error.facts}
             await _line(send, {"error": problem})
+        except Exception:
+            await _line(send, {"error": {"code": Internal.code, "detail": Internal.title, "retryable": False}})
+            raise
 
 
 async def _watch(receive: Receive, scope: anyio.CancelScope) -> None:

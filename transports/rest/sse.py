@@ -19,7 +19,7 @@ class EventStream:
     """The answer of one stream, an ASGI application of its own since it writes as events come."""
 
     def __init__(self, hub: Service, ref: SessionRef, after_seq: int) -> None:
-        self._hub, self._ref, self._after_seq = hub, ref, after_seq
+        self._hub, self._ref, self._after_seq, self._log_id = hub, ref, after_seq, hub.log_id
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [
@@ -36,7 +36,8 @@ class EventStream:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _follow(self, send: Send) -> None:
-        """Write what comes until the session is deleted or the server stops; the client comes again from its last id."""
+        """Write what comes until the session is deleted, the server stops, or the log is another one, whose seqs say nothing of
+        where this stream stands. The client comes again from its last id."""
         while not self._hub.tails.stopping.is_set():
             try:
                 page = await self._hub.next_events(self._ref, self._after_seq, PING_S)
@@ -45,6 +46,8 @@ class EventStream:
                     return
                 await anyio.sleep(RETRY_S)
                 continue
+            if self._hub.log_id != self._log_id:
+                return
             if not page.seqs:
                 await _write(send, b": nothing yet\n\n")
                 continue
