@@ -7,7 +7,17 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from cli import demo, doctor, hub_commands, log_commands, projection_commands, push, session_commands, snapshot_commands
+from cli import (
+    demo,
+    doctor,
+    hub_commands,
+    log_commands,
+    mcp_commands,
+    projection_commands,
+    push,
+    session_commands,
+    snapshot_commands,
+)
 from cli.terminal import safe, use_utf8
 from eventstore.errors import InvalidSettings, StoreError
 
@@ -25,7 +35,17 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"tasuki {version('tasuki')}")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for group in (hub_commands, demo, doctor, session_commands, push, snapshot_commands, log_commands, projection_commands):
+    for group in (
+        hub_commands,
+        demo,
+        doctor,
+        session_commands,
+        push,
+        snapshot_commands,
+        log_commands,
+        projection_commands,
+        mcp_commands,
+    ):
         group.register(verbs)
     return top
 

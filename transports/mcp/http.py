@@ -6,16 +6,18 @@ protocol wants (as curl sends it), is answered as JSON.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
+import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.datastructures import Headers
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from eventstore.errors import MethodNotAllowed
-from transports.mcp.hub import LocalHub
-from transports.mcp.server import Context, mcp_server
+from transports.mcp.local import LocalHub
+from transports.mcp.server import Context, client_name, mcp_server
 from transports.mcp.watch import Watch
 from transports.service import Service
 
@@ -41,8 +43,11 @@ class McpEndpoint:
         if scope["method"] != "POST":
             raise MethodNotAllowed("There is no session here to be opened or ended: POST each request to /mcp.", allow="POST")
         headers = Headers(scope=scope)
-        manager = self._streaming if _SSE in headers.get("accept", "") else self._plain
-        await manager.handle_request(_with_protocol_headers(scope, headers), receive, send)
+        scope = _with_protocol_headers(scope, headers)
+        if _SSE in headers.get("accept", ""):
+            await self._streaming.handle_request(scope, receive, send)
+        else:
+            await _until_gone(self._plain, scope, receive, send)
 
 
 def mcp_endpoint(service: Service) -> McpEndpoint:
@@ -50,9 +55,38 @@ def mcp_endpoint(service: Service) -> McpEndpoint:
 
     def hub_of(context: Context) -> LocalHub:
         assert context.request is not None
-        return LocalHub(service, context.request.scope["tasuki.principal"])
+        scope = context.request.scope
+        scope["tasuki.log"]["mcp"] = context.method
+        who = scope["tasuki.principal"]
+        return LocalHub(service, who if who.client else replace(who, client=client_name(context)))
 
     return McpEndpoint(mcp_server(hub_of, Watch(service.tails.stopping)), service.settings.request_bytes_max)
+
+
+async def _until_gone(manager: StreamableHTTPSessionManager, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer as JSON, or stop when the client goes away meanwhile: while it makes a plain answer, the SDK does not look."""
+    has_body, is_gone = anyio.Event(), anyio.Event()
+
+    async def receive_body() -> Message:
+        if has_body.is_set():
+            await is_gone.wait()
+            return {"type": "http.disconnect"}
+        message = await receive()
+        if not message.get("more_body", False):
+            has_body.set()
+        return message
+
+    async def watch(cancel_scope: anyio.CancelScope) -> None:
+        await has_body.wait()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        is_gone.set()
+        cancel_scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch, tasks.cancel_scope)
+        await manager.handle_request(scope, receive_body, send)
+        tasks.cancel_scope.cancel()
 
 
 def _with_protocol_headers(scope: Scope, headers: Headers) -> Scope:

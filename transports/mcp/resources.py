@@ -1,14 +1,13 @@
-"""Resources: a session with its parents, forks and snapshots, and each of its messages whole, however long."""
+"""Resources: a session with its parents, forks and snapshots, and each of its messages whole, however long, as it is stored."""
 
-import json
 import re
-from typing import Any
 
 import mcp_types as types
 
 from eventstore.errors import InvalidRequest, NoSuchRoute
+from eventstore.wire.codec import items, parse_object
 from transports.mcp.hub import Hub
-from transports.mcp.results import sendable
+from transports.mcp.values import carried, decode
 
 _LISTED = 50
 _JSON = "application/json"
@@ -26,7 +25,7 @@ TEMPLATES = (
         name="message",
         title="A message",
         uri_template="session://{id}/messages/{seq}",
-        description="One message, whole.",
+        description="One message, whole and exactly as it is stored.",
         mime_type=_JSON,
     ),
 )
@@ -34,13 +33,13 @@ TEMPLATES = (
 
 async def listed(hub: Hub, cursor: str | None) -> types.ListResourcesResult:
     """Return the sessions, newest first, a page at a time."""
-    page = await hub.list_sessions(None, _LISTED, cursor)
+    page = decode(await hub.list_sessions(None, _LISTED, cursor))
     resources = [
         types.Resource(
             name=one["session_id"],
-            title=sendable(str(one["meta"].get("title") or one["session_id"]))[:200],
+            title=carried(str(one["meta"].get("title") or one["session_id"])[:200])[0],
             uri=f"session://{one['session_id']}",
-            description=sendable(f"{one['message_count']} messages, project {one['project_id']}"),
+            description=f"{one['message_count']} messages, project {one['project_id']}",
             mime_type=_JSON,
         )
         for one in page["sessions"]
@@ -53,8 +52,7 @@ async def read(hub: Hub, uri: str) -> types.ReadResourceResult:
     match = _uri.fullmatch(uri)
     if match is None:
         raise NoSuchRoute(f"There is no resource {uri[:200]!a}; templates: session://{{id}}, session://{{id}}/messages/{{seq}}.")
-    content = await (_message(hub, match["session_id"], int(match["seq"])) if match["seq"] else hub.lineage(match["session_id"]))
-    text = json.dumps(sendable(content), ensure_ascii=False)
+    text = await (_message(hub, match["session_id"], int(match["seq"])) if match["seq"] else hub.lineage(match["session_id"]))
     return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=_JSON, text=text)])
 
 
@@ -64,9 +62,10 @@ def session_of(uri: str) -> str | None:
     return match["session_id"] if match and not match["seq"] else None
 
 
-async def _message(hub: Hub, session_id: str, seq: int) -> dict[str, Any]:
-    answer = await hub.read(session_id, seq - 1, 1, 0)
-    found: list[dict[str, Any]] = [message for message in answer["messages"] if message["seq"] == seq]
-    if not found:
-        raise InvalidRequest(f"Session {session_id} has no message with seq {seq}.")
-    return found[0]
+async def _message(hub: Hub, session_id: str, seq: int) -> str:
+    """The source text of one message: what is escaped in it stays so, and is carried as any text is."""
+    page = parse_object(await hub.read(session_id, seq - 1, 1, 0))
+    for source in items(page.source("messages")):
+        if decode(source)["seq"] == seq:
+            return source
+    raise InvalidRequest(f"Session {session_id} has no message with seq {seq}.")

@@ -1,85 +1,72 @@
-"""Results: readable text beside the structured content, and both short enough for a model's context.
+"""Results: readable text beside the structured content, compact, and what both may cost of a model's context."""
 
-A token is taken as three bytes of UTF-8, which errs on the safe side for prose, code and Chinese. Half of the budget is for the
-structured content, half for the text, since clients show a model the one, the other, or both.
-"""
-
-import json
 from collections.abc import Callable
 from typing import Any
 
 import mcp_types as types
 
+from transports.mcp.cutting import cost, shortened
+from transports.mcp.tokens import count
+from transports.mcp.values import NOTE, carried, encode
+
 TOKENS_DEFAULT = 8000
-TOKENS_MAX = 200_000
-BYTES_PER_TOKEN = 3
-_ENVELOPE_BYTES = 1500  # names, cursors and notes around the items
-_STRING_CHARS_MIN = 40
+TOKENS_MIN, TOKENS_MAX = 1000, 200_000
+ENVELOPE_TOKENS = 900  # names, cursors and notes around the items
+_LINE_CHARS = 200
+
+
+def room(max_tokens: int) -> int:
+    """Return what is left of a budget for the items themselves, text and structured content together."""
+    return max_tokens - min(ENVELOPE_TOKENS, max_tokens // 3)
 
 
 def result(text: str, structured: dict[str, Any]) -> types.CallToolResult:
-    """Return a tool's answer."""
-    clean: dict[str, Any] = sendable(structured)
-    return types.CallToolResult(content=[types.TextContent(type="text", text=sendable(text))], structured_content=clean)
+    """Return a tool's answer. It says so if something in it could not be carried over MCP."""
+    clean, is_changed = carried(structured)
+    clean_text, is_text_changed = carried(text)
+    if is_changed or is_text_changed:
+        clean["note"] = NOTE
+        clean_text += f"\n{NOTE}"
+    return types.CallToolResult(content=[types.TextContent(type="text", text=clean_text)], structured_content=clean)
 
 
 def failure(text: str) -> types.CallToolResult:
     """Return a tool's refusal, for the model to read and act on."""
-    return types.CallToolResult(content=[types.TextContent(type="text", text=sendable(text))], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=carried(text)[0])], is_error=True)
 
 
-def fit(
-    items: list[dict[str, Any]], max_tokens: int, shorten: Callable[[dict[str, Any], int], dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return the leading items that fit half of the budget, at least one: a first one that is too large is shortened."""
-    budget = max_tokens * BYTES_PER_TOKEN // 2 - _ENVELOPE_BYTES
-    kept: list[dict[str, Any]] = []
-    for item in items:
-        size = size_bytes(item)
-        if size > budget and not kept:
-            return [shorten(item, budget)]
-        if size > budget:
+def page_of(
+    answer: dict[str, Any], name: str, line_of: Callable[[dict[str, Any]], str], nothing: str, max_tokens: int = TOKENS_DEFAULT
+) -> types.CallToolResult:
+    """Return a list answer within the budget: the leading items that fit, at least one. An item too large alone is cut and says so.
+
+    `next` is left out at the end of the list, since null would need a union in the schema.
+    """
+    left, kept, lines = room(max_tokens), list[dict[str, Any]](), list[str]()
+    for item in answer[name]:
+        line = line_of(item)[:_LINE_CHARS]
+        price = cost(item, left) + count(line)
+        if price > left and kept:
             break
-        budget -= size
+        if price > left:
+            uri = f"session://{item['session_id']}"
+            item = {**shortened(item, left // 2), "cut": {"uri": uri}}
+            line += f" · cut here, all of it: resource {uri}"
+        left -= price
         kept.append(item)
-    return kept
+        lines.append(line)
+    page: dict[str, Any] = {name: kept}
+    if len(kept) < len(answer[name]):
+        page |= {"next": str(kept[-1]["seq"]), "left_out": len(answer[name]) - len(kept)}
+    elif answer.get("next"):
+        page["next"] = answer["next"]
+    more = f"\nMore follows: call again with cursor={page['next']!r}." if "next" in page else ""
+    return result(("\n".join(lines) or nothing) + more, page)
 
 
-def size_bytes(value: Any) -> int:
-    """How many bytes a value takes as JSON."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
-
-
-def shortened(value: Any, budget: int) -> Any:
-    """Return a value with its long strings and lists cut until it takes at most about `budget` bytes of JSON."""
-    chars, count = budget, 10_000
-    while True:
-        cut = _cut(value, chars, count)
-        if size_bytes(cut) <= budget or chars <= _STRING_CHARS_MIN:
-            return cut
-        chars, count = chars // 2, max(1, count // 3)
-
-
-def cut_text(text: str, chars: int) -> str:
-    """Return the start of a text, with how much was left out."""
-    return text if len(text) <= chars else f"{text[:chars]}… [{len(text) - chars} more characters]"
-
-
-def _cut(value: Any, chars: int, count: int) -> Any:
-    if isinstance(value, str):
-        return cut_text(value, chars)
-    if isinstance(value, dict):
-        return {key[:200]: _cut(item, chars, count) for key, item in list(value.items())[:count]}
-    if isinstance(value, list):
-        rest = [f"… [{len(value) - count} more items]"] if len(value) > count and not isinstance(value[0], dict) else []
-        return [_cut(item, chars, count) for item in value[:count]] + rest
-    return value
-
-
-def sendable(value: Any) -> Any:
-    """Return the value as the SDK's JSON can carry it: without lone surrogates."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {sendable(key): sendable(item) for key, item in value.items()}
-    return [sendable(item) for item in value] if isinstance(value, list) else value
+def with_short(answer: dict[str, Any], name: str, uri: str, max_tokens: int = TOKENS_DEFAULT) -> tuple[dict[str, Any], str]:
+    """Return an answer whose field `name` is cut to the budget, and what to say about it."""
+    short = shortened(answer[name], room(max_tokens))
+    if encode(short) == encode(answer[name]):
+        return answer, ""
+    return {**answer, name: short, "cut": {"uri": uri}}, f" The {name} shown is cut; all of it: resource {uri}."

@@ -3,6 +3,7 @@
 Both protocol eras are the SDK's affair. It keeps no state between requests: who calls comes with each.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -15,15 +16,18 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from eventstore.errors import StoreError
+from eventstore.errors import Internal, InvalidRequest, StoreError
 from transports.mcp.hub import Hub
 from transports.mcp.resources import TEMPLATES, listed, read
 from transports.mcp.results import failure
-from transports.mcp.tools import BY_NAME, TOOLS, Tool
+from transports.mcp.schemas import checked
+from transports.mcp.tools import BY_NAME, TOOLS, Arguments, Tool
 from transports.mcp.watch import Watch
 
+log = logging.getLogger("tasuki.mcp")
 Context = ServerRequestContext[Any, Any]
 PROGRESS_S = 5.0
+_CLIENT_CHARS_MAX = 100
 INSTRUCTIONS = (
     "Tasuki keeps coding agents' sessions so that another agent, on any host, can read them live and go on. Read with"
     " read_session and follow next_after_seq; write with append_message and an append_id of your own, so that a retry is safe;"
@@ -39,11 +43,11 @@ _NEXT: dict[str, str] = {
     "cursor_ahead": "read_session with after_seq=0.",
     "too_large": "Send it in smaller pieces.",
 }
-_VALIDATORS = {tool.name: Draft202012Validator(tool.input_schema) for tool in TOOLS}
+_VALIDATORS = {tool.name: Draft202012Validator(checked(tool.input_schema)) for tool in TOOLS}
 
 
-def mcp_server(hub_of: Callable[[Context], Hub], watch: Watch | None) -> Server[Any]:
-    """Return the server. `hub_of` gives the hub as the caller of a request sees it; without `watch` nobody can listen."""
+def mcp_server(hub_of: Callable[[Context], Hub], watch: Watch) -> Server[Any]:
+    """Return the server. `hub_of` gives the hub as the caller of a request sees it."""
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[tool.listed() for tool in TOOLS])
@@ -52,15 +56,9 @@ def mcp_server(hub_of: Callable[[Context], Hub], watch: Watch | None) -> Server[
         tool = BY_NAME.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool {params.name[:80]!a}; tools/list shows what there is.")
-        given = params.arguments or {}
-        wrong = next(_VALIDATORS[tool.name].iter_errors(given), None)
-        if wrong:
-            return failure(
-                f"invalid_request: {'.'.join(map(str, wrong.path)) or 'arguments'}: {wrong.message[:300]}. Nothing was done."
-            )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_report_progress, context)
-            answer = await _answer(tool, hub_of(context), given)
+            answer = await _answer(tool, hub_of(context), params.arguments or {})
             tasks.cancel_scope.cancel()
         return answer
 
@@ -76,7 +74,6 @@ def mcp_server(hub_of: Callable[[Context], Hub], watch: Watch | None) -> Server[
             return await read(hub_of(context), str(params.uri))
 
     async def listen(context: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
-        assert watch is not None
         return await watch.listen(context, params, hub_of(context))
 
     return Server(
@@ -90,17 +87,39 @@ def mcp_server(hub_of: Callable[[Context], Hub], watch: Watch | None) -> Server[
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
-        on_subscriptions_listen=listen if watch else None,
+        on_subscriptions_listen=listen,
     )
 
 
-async def _answer(tool: Tool, hub: Hub, given: dict[str, Any]) -> types.CallToolResult:
+def client_name(context: Context) -> str:
+    """Return what the client calls itself, "" where it does not say: handshake-era requests over HTTP stand alone."""
+    told = context.session.client_params
+    name = told.client_info.name[:_CLIENT_CHARS_MAX] if told else ""
+    return name if name.isascii() and name.isprintable() else ""
+
+
+async def _answer(tool: Tool, hub: Hub, given: Arguments) -> types.CallToolResult:
     """What a tool answers; a refusal is an answer too, with what to do next."""
     try:
-        return await tool.call(hub, given)
+        return await tool.call(hub, _checked(tool, given))
     except StoreError as error:
         again = "Try again shortly." if error.retryable else _NEXT.get(error.code, "")
         return failure(f"{error.code}: {error.detail} {again}".strip())
+    except Exception as error:  # named without its text, which may hold what was sent
+        log.exception("fault", exc_info=Exception(type(error).__name__).with_traceback(error.__traceback__))
+        return failure(f"{Internal.code}: {Internal.title}.")
+
+
+def _checked(tool: Tool, given: Arguments) -> Arguments:
+    """The arguments as the tool takes them; null for one that may be left out is as if it was. Raises InvalidRequest."""
+    required, properties = tool.input_schema["required"], tool.input_schema["properties"]
+    given = {name: value for name, value in given.items() if value is not None or name in required or name not in properties}
+    wrong = next(_VALIDATORS[tool.name].iter_errors(given), None)
+    if wrong:
+        place = ".".join(map(str, wrong.path)) or "arguments"
+        raise InvalidRequest(f"{place}: {wrong.message[:300]}. Nothing was done.")
+    whole = {name for name, schema in properties.items() if schema.get("type") == "integer"}
+    return {name: int(value) if name in whole else value for name, value in given.items()}
 
 
 async def _report_progress(context: Context) -> None:

@@ -1,120 +1,107 @@
-"""Transcript: a page of messages as structured content within a budget, and as text that a person or model reads.
+"""Transcript: a page of messages as structured content, and as text that a person or model reads, both within one budget.
 
-A message that is too large alone is cut, and says how the rest is got: by `offset` for long content, by its resource for all.
+What was said is in both, since clients show a model the one, the other, or both.
 """
 
-import json
 from typing import Any
 
-from transports.mcp.results import BYTES_PER_TOKEN, cut_text, fit, shortened, size_bytes
+from transports.mcp.cutting import Message, cost, cut_message, piece_of
+from transports.mcp.results import room
+from transports.mcp.tokens import count
+from transports.mcp.values import encode
 
-_CUT_NOTE_BYTES = 600
-
-
-def page(answer: dict[str, Any], offset: int, max_tokens: int) -> dict[str, Any]:
-    """Return a page cut to the budget. `offset`: skip so many characters of the first message's content."""
-    messages: list[dict[str, Any]] = answer["messages"]
-    if offset and messages:
-        messages = [_from_offset(messages[0], offset)]
-    kept = fit(messages, max_tokens, _cut_message)
-    cut = {**answer, "messages": kept}
-    if kept and len(kept) < len(answer["messages"]):
-        cut |= {"next_after_seq": kept[-1]["seq"], "has_more": True, "left_out": len(answer["messages"]) - len(kept)}
-    return cut
+_FIELDS_NAMED = 3
 
 
-def text(answer: dict[str, Any], max_tokens: int) -> str:
-    """Return a page as readable text, with the call that shows what follows."""
-    budget = max_tokens * BYTES_PER_TOKEN // 2
-    lines = [line for message in answer["messages"] for line in _lines(message)]
-    body = "\n".join(lines)
-    if len(body.encode("utf-8", "replace")) > budget:
-        body = cut_text(body, budget // 4 if not body.isascii() else budget - 200)
-    return f"{body}\n{_outlook(answer)}" if body else _outlook(answer)
+def page(answer: dict[str, Any], max_tokens: int) -> tuple[dict[str, Any], str]:
+    """Return the leading messages of a page that fit, at least one, and the text. A first one too large alone is cut."""
+    left, kept, blocks = room(max_tokens), list[Message](), list[str]()
+    for message in answer["messages"]:
+        price = cost(message, left)
+        block = _block(message) if price <= left else ""
+        price += count(block)
+        if price > left and kept:
+            break
+        if price > left:
+            message = cut_message(answer["session_id"], message, left // 2)
+            block = _block(message)
+        left -= price
+        kept.append(message)
+        blocks.append(block)
+    return _shown(answer, kept, blocks)
 
 
-def _outlook(answer: dict[str, Any]) -> str:
-    session_id, after = answer["session_id"], answer["next_after_seq"]
-    cut = [message for message in answer["messages"] if "cut" in message]
-    notes = [f"Message {message['seq']} was cut. {_how(message)}" for message in cut]
-    if answer["has_more"]:
-        notes.append(f"More follows: read_session(session_id={session_id!r}, after_seq={after}). Head: {answer['head_seq']}.")
-    elif answer["messages"]:
-        notes.append(
-            f"Up to date. To wait for what comes: read_session(session_id={session_id!r}, after_seq={after}, wait_seconds=25)."
-        )
-    else:
-        notes.append(
-            f"Nothing after seq {after} yet. To go on waiting: read_session(session_id={session_id!r}, after_seq={after})."
-        )
-    return "\n".join(notes)
-
-
-def _how(message: dict[str, Any]) -> str:
+def piece(answer: dict[str, Any], field: str, offset: int, max_tokens: int) -> tuple[dict[str, Any], str]:
+    """Return a piece of the first message of a page, as `cutting.piece_of` gives it. Raises InvalidRequest."""
+    if not answer["messages"]:
+        return _shown(answer, [], [])
+    message = piece_of(answer["session_id"], answer["messages"][0], field, offset, room(max_tokens) // 2)
     cut = message["cut"]
-    whole = f"All of it: resource {cut['uri']}."
-    if "next_offset" not in cut:
-        return whole
-    call = (
-        f"read_session(session_id={message['session_id']!r}, after_seq={message['seq'] - 1}, limit=1, offset={cut['next_offset']})"
-    )
-    return f"Its content goes on at {cut['next_offset']} of {cut['total_chars']} characters: {call}. {whole}"
+    to = cut["from_offset"] + cut["kept_chars"]
+    head = f"#{message['seq']} {message['role']}: {field[:80]}, characters {cut['from_offset']} to {to} of {cut['total_chars']}"
+    return _shown(answer, [message], [f"{head}\n{cut.get('piece', message.get('content'))}"])
 
 
-def _lines(message: dict[str, Any]) -> list[str]:
+def _shown(answer: dict[str, Any], kept: list[Message], blocks: list[str]) -> tuple[dict[str, Any], str]:
+    """The page with the messages that are shown, and its text with the calls that give the rest."""
+    shown = {**answer, "messages": kept}
+    left_out = len(answer["messages"]) - len(kept)
+    if left_out:
+        shown |= {"next_after_seq": kept[-1]["seq"], "has_more": True, "left_out": left_out}
+    return shown, "\n".join([*blocks, *_outlook(shown)])
+
+
+def _outlook(answer: dict[str, Any]) -> list[str]:
+    session_id, after = answer["session_id"], answer["next_after_seq"]
+    notes = [note for message in answer["messages"] if "cut" in message for note in _how_to_go_on(session_id, message)]
+    call = f"read_session(session_id={session_id!r}, after_seq={after}"
+    if answer["has_more"]:
+        return [*notes, f"More follows: {call}). Head: {answer['head_seq']}."]
+    if answer["messages"]:
+        return [*notes, f"Up to date. To wait for what comes: {call}, wait_seconds=25)."]
+    return [f"Nothing after seq {after} yet. To go on waiting: {call})."]
+
+
+def _how_to_go_on(session_id: str, message: Message) -> list[str]:
+    """The calls that give what was cut of a message."""
+    cut = message["cut"]
+    call = f"read_session(session_id={session_id!r}, after_seq={message['seq'] - 1}, limit=1"
+    notes = []
+    if "next_offset" in cut:
+        field = cut.get("field", "content")
+        of_field = "" if field == "content" else f", field={field!r}"
+        notes.append(
+            f"Message {message['seq']}: its {field[:80]!a} goes on at {cut['next_offset']} of {cut['total_chars']} characters:"
+            f" {call}{of_field}, offset={cut['next_offset']})."
+        )
+    for field, chars in list(cut.get("fields", {}).items())[:_FIELDS_NAMED]:
+        notes.append(f"Message {message['seq']}: its {field!a} ({chars} characters) was cut: {call}, field={field!r}, offset=0).")
+    if notes:
+        notes.append(f"More at once with max_tokens; all of it: resource {cut['uri']}.")
+    return notes
+
+
+def _block(message: Message) -> str:
+    """A message as text."""
     metadata = message.get("metadata") or {}
-    by = " ".join(str(metadata[name]) for name in ("agent_source", "model") if isinstance(metadata, dict) and metadata.get(name))
+    by = " ".join(str(metadata[name]) for name in ("agent_source", "model") if metadata.get(name))
     answers = f" ← {message['tool_call_id']}" if message.get("tool_call_id") else ""
-    head = f"#{message['seq']} {message['role']}{answers} ({', '.join(filter(None, (by, message.get('created_at'))))})"
-    lines = [head]
-    thinking = message.get("thinking")
-    if isinstance(thinking, dict) and thinking.get("content"):
-        lines.append(f"  [thinking] {thinking['content']}")
-    content = content_text(message.get("content"))
+    lines = [f"#{message['seq']} {message['role']}{answers} ({', '.join(filter(None, (by, message.get('created_at'))))})"]
+    thinking = (message.get("thinking") or {}).get("content")
+    if thinking:
+        lines.append(f"  [thinking] {thinking}")
+    content = _content(message.get("content"))
     if content:
         lines.append(content)
     for call in message.get("tool_calls") or []:
-        function = call.get("function") or {}
-        lines.append(f"  → {call.get('id')} {function.get('name')} {function.get('arguments')}")
-    return lines
+        lines.append(
+            f"  → {call.get('id')} {(call.get('function') or {}).get('name')} {(call.get('function') or {}).get('arguments')}"
+        )
+    return "\n".join(lines)
 
 
-def content_text(content: Any) -> str:
-    """Return a message's content as text: parts that are no text as JSON."""
-    if isinstance(content, str):
-        return content
-    if not content:
-        return ""
-    parts = [part["text"] if isinstance(part, dict) and isinstance(part.get("text"), str) else json.dumps(part) for part in content]
-    return "\n".join(parts)
-
-
-def _from_offset(message: dict[str, Any], offset: int) -> dict[str, Any]:
-    """The message with the part of its content that begins at `offset`, as text."""
-    content = content_text(message.get("content"))
-    rest: dict[str, Any] = {
-        key: message[key] for key in ("session_id", "seq", "role", "append_id", "tool_call_id") if key in message
-    }
-    cut = {"kept_chars": max(0, len(content) - offset), "total_chars": len(content), "from_offset": offset, "uri": _uri(message)}
-    return {**rest, "content": content[offset:], "cut": cut}
-
-
-def _cut_message(message: dict[str, Any], budget: int) -> dict[str, Any]:
-    budget -= _CUT_NOTE_BYTES
-    content = content_text(message.get("content"))
-    before = message.get("cut") or {}
-    others = {key: value for key, value in message.items() if key not in ("content", "cut")}
-    small = shortened(others, budget // 2)
-    room = max(200, budget - size_bytes(small))
-    kept = content
-    while size_bytes(kept) > room:
-        kept = kept[: max(1, len(kept) * room // size_bytes(kept))] if len(kept) > 1 else ""
-    start = before.get("from_offset", 0)
-    cut: dict[str, Any] = {"kept_chars": len(kept), "total_chars": start + len(content), "uri": _uri(message)}
-    if len(kept) < len(content):
-        cut["next_offset"] = start + len(kept)
-    return {**small, "content": kept, "cut": cut}
-
-
-def _uri(message: dict[str, Any]) -> str:
-    return f"session://{message['session_id']}/messages/{message['seq']}"
+def _content(content: Any) -> str:
+    """A message's content as text: parts that are no text as JSON."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(part["text"] if isinstance(part.get("text"), str) else encode(part) for part in content)
