@@ -5,11 +5,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
+from typing import Any, NoReturn
 
 from cli import (
     demo,
     doctor,
+    history_commands,
     hub_commands,
     log_commands,
     mcp_commands,
@@ -33,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="examples:\n  tasuki serve\n  tasuki demo\n  tasuki tail ses_… \n\n`tasuki VERB --help` shows more.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--version", action="version", version=f"tasuki {version('tasuki')}")
+    top.add_argument("--version", action=_Version, nargs=0, help="print the version")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for group in (
         hub_commands,
@@ -42,12 +43,23 @@ def parser() -> argparse.ArgumentParser:
         session_commands,
         push,
         snapshot_commands,
+        history_commands,
         log_commands,
         projection_commands,
         mcp_commands,
     ):
         group.register(verbs)
     return top
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for: that takes longer than all else here."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *of_the_option: Any) -> NoReturn:
+        from importlib.metadata import version
+
+        print(f"tasuki {version('tasuki')}")
+        parser.exit()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
