@@ -17,11 +17,11 @@ _BLOCK = AT_ONCE * (MESSAGES + 1)
 _CHUNK = 50 * _BLOCK
 
 _ROWS = """
-insert into tasuki.log (session_no, seq, created_at, said_at, writer_no, kind, role, append_key, body_hash, append_id, body, meta,
+insert into store.log (session_no, seq, created_at, said_at, writer_no, kind, role, append_key, body_hash, append_id, body, meta,
                         facts)
 select e.session_no, e.seq, now(), case when not e.is_first then now() end, 1,
-       (case when e.is_first then 'session.created' else 'message.appended' end)::tasuki.event_kind,
-       case when not e.is_first then 'assistant'::tasuki.message_role end,
+       (case when e.is_first then 'session.created' else 'message.appended' end)::store.event_kind,
+       case when not e.is_first then 'assistant'::store.message_role end,
        substr(sha256(convert_to(e.session_id, 'UTF8')), 1, 6) || substr(sha256(convert_to(e.append_id, 'UTF8')), 1, 10),
        substr(sha256(convert_to(e.append_id, 'UTF8')), 1, 16), e.append_id,
        convert_to(case when e.is_first then '{"project_id":"bench","meta":{}}'
@@ -43,8 +43,8 @@ def fill(dsn: str, events: int) -> None:
         for done in [threads.submit(_insert, dsn, first, last) for first, last in chunks]:
             done.result()
     with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute("select tasuki.fold(1, %s)", [events])
-        connection.execute("vacuum (analyze) tasuki.log, tasuki.sessions")
+        connection.execute("select store.fold(1, %s)", [events])
+        connection.execute("vacuum (analyze) store.log, store.sessions")
         connection.execute("checkpoint")
 
 

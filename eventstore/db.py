@@ -111,7 +111,7 @@ class Database:
             raise StoreUnavailable("The database does not answer.") from None
         for name, arguments, types in await self._rows(_SIGNATURES, {}):
             pairs = [f"{a} => %({a})b::{t}" for a, t in zip(arguments or [], types or [], strict=True)]
-            self._queries[name] = f"select * from tasuki.{name}({', '.join(pairs)})"  # noqa: S608  # names from the catalogue
+            self._queries[name] = f"select * from store.{name}({', '.join(pairs)})"  # noqa: S608  # names from the catalogue
         if "append_events" not in self._queries:
             raise SchemaMissing("The database has no Tasuki schema. Run `tasuki migrate`.")
 
@@ -200,8 +200,8 @@ def _is_connection_lost(error: Exception) -> bool:
 
 _SIGNATURES: str = (
     "select p.proname, p.proargnames[1:p.pronargs], array(select format_type(t, null) from unnest(p.proargtypes::oid[]) t)"
-    " from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'tasuki' and p.prokind = 'f'"
+    " from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'store' and p.prokind = 'f'"
 )
-_CONFIGURE: str = "select tasuki.configure_connection(%s::integer, %s::integer)"
+_CONFIGURE: str = "select store.configure_connection(%s::integer, %s::integer)"
 
 __all__: Sequence[str] = ("Database", "Dedicated", "Rows", "checked_dsn", "connection_arguments", "translate")

@@ -65,17 +65,17 @@ def _migrate(connection: psycopg.Connection) -> MigrationReport:
     connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
     found = _found_version(connection)
     connection.execute(
-        "create schema if not exists tasuki;"
-        "create table if not exists tasuki.migrations (number integer primary key, name text not null,"
+        "create schema if not exists store;"
+        "create table if not exists store.migrations (number integer primary key, name text not null,"
         " program_version text not null, applied_at timestamptz not null default clock_timestamp());"
-        "create table if not exists tasuki.installed (one boolean primary key default true check (one), digest text not null)"
+        "create table if not exists store.installed (one boolean primary key default true check (one), digest text not null)"
     )
     applied = [name for number, name, _ in _numbered() if number > found]
     for number, name, text in _numbered():
         if number > found:
             connection.execute(text)
             connection.execute(
-                "insert into tasuki.migrations (number, name, program_version) values (%s, %s, %s)",
+                "insert into store.migrations (number, name, program_version) values (%s, %s, %s)",
                 [number, name, version("tasuki")],
             )
     refreshed = _refresh(connection)
@@ -86,13 +86,13 @@ def _refresh(connection: psycopg.Connection) -> bool:
     """Put every function and view in again, unless just these are there."""
     texts = [text for folder in ("functions", "views") for _, text in _sql_files(folder)]
     digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
-    row = connection.execute("select digest from tasuki.installed").fetchone()
+    row = connection.execute("select digest from store.installed").fetchone()
     if row and row[0] == digest:
         return False
     for text in texts:
         connection.execute(text)
     connection.execute(
-        "insert into tasuki.installed (digest) values (%s) on conflict (one) do update set digest = excluded.digest",
+        "insert into store.installed (digest) values (%s) on conflict (one) do update set digest = excluded.digest",
         [digest],
     )
     return True
@@ -100,8 +100,8 @@ def _refresh(connection: psycopg.Connection) -> bool:
 
 def _stale(connection: psycopg.Connection) -> list[str]:
     """The projections to be rebuilt; what a log without events lacks is made at once. Raises SchemaNewer."""
-    found = dict(connection.execute("select name, version from tasuki.projections").fetchall())
-    row = connection.execute("select exists (select from tasuki.log)").fetchone()
+    found = dict(connection.execute("select name, version from store.projections").fetchall())
+    row = connection.execute("select exists (select from store.log)").fetchone()
     is_empty = row is not None and not row[0]
     stale = []
     for projection in projections():
@@ -112,9 +112,9 @@ def _stale(connection: psycopg.Connection) -> list[str]:
                 f" version {projection.version}. Nothing was changed. Start the newer version."
             )
         if version_found == 0 and is_empty:
-            connection.execute("set local search_path = tasuki")
+            connection.execute("set local search_path = store")
             connection.execute(projection.text)
-            connection.execute("select tasuki.add_projection(%s, %s)", [projection.name, projection.version])
+            connection.execute("select store.add_projection(%s, %s)", [projection.name, projection.version])
         elif version_found < projection.version:
             stale.append(projection.name)
     return stale
@@ -122,10 +122,10 @@ def _stale(connection: psycopg.Connection) -> list[str]:
 
 def _found_version(connection: psycopg.Connection) -> int:
     """The number of the newest migration in the database, 0 for none. Raises SchemaNewer."""
-    row = connection.execute("select to_regclass('tasuki.migrations')").fetchone()
+    row = connection.execute("select to_regclass('store.migrations')").fetchone()
     if not row or row[0] is None:
         return 0
-    row = connection.execute("select number, program_version from tasuki.migrations order by number desc limit 1").fetchone()
+    row = connection.execute("select number, program_version from store.migrations order by number desc limit 1").fetchone()
     number, program = row or (0, "")
     newest = _numbered()[-1][0]
     if number > newest:

@@ -1,7 +1,7 @@
 -- add_projection: note that a projection's table stands in the live schema, built by this version of its text, and fold it from now on.
-create or replace function tasuki.add_projection(projection text, version integer) returns void language plpgsql as $$
+create or replace function store.add_projection(projection text, version integer) returns void language plpgsql as $$
 begin
-    insert into tasuki.projections as p (name, version) values (projection, add_projection.version)
+    insert into store.projections as p (name, version) values (projection, add_projection.version)
     on conflict (name) do update set version = excluded.version, built_at = clock_timestamp();
-    perform tasuki.install_fold();
+    perform store.install_fold();
 end $$;

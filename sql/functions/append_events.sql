@@ -10,13 +10,13 @@
 -- Returns one row an item, in order: its seq, or the reason why its request was refused.
 -- Raises 55P03 when the lock was not free in time (lock_timeout).
 -- One plan is kept for each statement, here and in the folds: planned anew for each call, a lone append takes 1.7 times the CPU.
-create or replace function tasuki.append_events(
+create or replace function store.append_events(
     requests integer[], session_ids text[], new_ids text[], kinds text[], roles text[], append_ids text[],
     append_keys bytea[], body_hashes bytea[], bodies bytea[], natives bytea[], metas bytea[], facts text[],
     said_ats timestamptz[], writer_nos integer[], versions integer[], expected_heads bigint[], expected_metas bigint[])
 returns table (item integer, seq bigint, is_repeat boolean, refused text, head_seq bigint, created_at timestamptz)
 language plpgsql
-set search_path = tasuki, pg_temp set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+set search_path = store, pg_temp set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
@@ -30,8 +30,8 @@ begin
     if current_setting('synchronous_commit') not in ('on', 'remote_apply') then
         perform set_config('synchronous_commit', 'on', true);
     end if;
-    perform tasuki.lock_log();
-    _last := tasuki.last_seq();
+    perform store.lock_log();
+    _last := store.last_seq();
     _now := clock_timestamp();
 
     return query
@@ -42,8 +42,8 @@ begin
           from (select * from unnest(requests, session_ids, new_ids, append_keys, body_hashes, expected_heads, expected_metas,
                                      array(select b is not null from unnest(bodies) b))
                   with ordinality) i (request, session_id, new_id, append_key, body_hash, expected_head, expected_meta, is_kept, item)
-          left join tasuki.log old on old.append_key = i.append_key
-          left join tasuki.sessions s on s.session_id = i.session_id
+          left join store.log old on old.append_key = i.append_key
+          left join store.sessions s on s.session_id = i.session_id
     ), judged as (
         select g.*, case
                    when g.old_seq is not null and g.old_hash <> g.body_hash then 'append_id_reused'
@@ -61,25 +61,25 @@ begin
         select d.*, case when d.is_new then _last + count(*) filter (where d.is_new) over (order by d.item rows unbounded preceding) end as new_seq
           from decided d
     ), kept as (
-        insert into tasuki.log (session_no, seq, created_at, said_at, writer_no, version, kind, role, append_key, body_hash, append_id,
+        insert into store.log (session_no, seq, created_at, said_at, writer_no, version, kind, role, append_key, body_hash, append_id,
                                 body, meta, facts)
         select case when n.new_id is null then n.session_no else n.new_seq end, n.new_seq, _now, said_ats[n.item],
-               writer_nos[n.item], versions[n.item], kinds[n.item]::tasuki.event_kind, roles[n.item]::tasuki.message_role, n.append_key,
+               writer_nos[n.item], versions[n.item], kinds[n.item]::store.event_kind, roles[n.item]::store.message_role, n.append_key,
                n.body_hash, append_ids[n.item], bodies[n.item], metas[n.item], facts[n.item]::jsonb
           from numbered n
          where n.new_seq is not null
          order by n.item
     ), kept_apart as (
-        insert into tasuki.natives (seq, native)
+        insert into store.natives (seq, native)
         select n.new_seq, natives[n.item] from numbered n where n.new_seq is not null and natives[n.item] is not null order by n.item
     )
     select n.item, coalesce(n.old_seq, n.new_seq), n.old_seq is not null, n.refused, n.head_seq, coalesce(n.old_created_at, _now)
       from numbered n
      order by n.item;
 
-    _new := tasuki.last_seq();
+    _new := store.last_seq();
     if _new > _last then
-        perform tasuki.fold(_last + 1, _new);
-        perform tasuki.notify_appended(_last + 1, _new);
+        perform store.fold(_last + 1, _new);
+        perform store.notify_appended(_last + 1, _new);
     end if;
 end $$;

@@ -1,6 +1,6 @@
 -- begin_rebuild: an empty schema to build a projection in, beside the live one. What a killed rebuild left is dropped.
 -- One rebuild at a time: returns false while another connection has one. The lock lives as long as the connection.
-create or replace function tasuki.begin_rebuild(projection text) returns boolean language plpgsql as $$
+create or replace function store.begin_rebuild(projection text) returns boolean language plpgsql as $$
 begin
     if not pg_try_advisory_lock(128005062318954) then
         return false;

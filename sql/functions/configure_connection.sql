@@ -1,6 +1,6 @@
 -- configure_connection: what every connection of the hub is set to, so that none holds a lock for long, whatever becomes of its
 -- process. The planner's settings keep small, growing tables on their indexes.
-create or replace function tasuki.configure_connection(statement_timeout_ms integer, lock_timeout_ms integer) returns void
+create or replace function store.configure_connection(statement_timeout_ms integer, lock_timeout_ms integer) returns void
 language plpgsql as $$
 begin
     perform set_config('statement_timeout', statement_timeout_ms::text, false),

@@ -1,5 +1,5 @@
 -- find_session: a session's row by id; no row where there is none. Deleted ones are found too.
-create or replace function tasuki.find_session(session_id text)
+create or replace function store.find_session(session_id text)
 returns table (session_no bigint, project_id text, agent_source text, meta bytea, meta_seq bigint, head_seq bigint, last_seq bigint,
                message_count bigint, system_count bigint, user_count bigint, assistant_count bigint, tool_count bigint,
                snapshot_count bigint, fork_count bigint, input_tokens bigint, output_tokens bigint, tools text[], models text[],
@@ -12,7 +12,7 @@ language sql stable as $$
            s.models, s.first_message_at, s.last_message_at, s.created_at, s.updated_at, s.deleted_seq, s.parent_no,
            s.snapshot_seq, s.up_to_seq, s.lineage_nos, s.lineage_tos,
            array(select a.session_id from unnest(s.lineage_nos) with ordinality n (no, o)
-                   join tasuki.sessions a on a.session_no = n.no order by n.o)
-      from tasuki.sessions s
+                   join store.sessions a on a.session_no = n.no order by n.o)
+      from store.sessions s
      where s.session_id = find_session.session_id
 $$;

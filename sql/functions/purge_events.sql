@@ -2,16 +2,16 @@
 -- kind, role, writer, time, and the key by which a repeat is found, so that sending one again writes nothing.
 -- Of a session (seqs null: all of its own events) or of some seqs of it. What views need to stay whole (ids, lineage) stays.
 -- Purging twice is the same as once. Returns (events, natives): how many were changed now.
-create or replace function tasuki.purge_events(session_no bigint, seqs bigint[]) returns table (events bigint, natives bigint)
+create or replace function store.purge_events(session_no bigint, seqs bigint[]) returns table (events bigint, natives bigint)
 language plpgsql as $$
 begin
-    perform tasuki.lock_log();
-    perform set_config('tasuki.purging', 'on', true);
-    delete from tasuki.natives n
-     using tasuki.log l
+    perform store.lock_log();
+    perform set_config('store.purging', 'on', true);
+    delete from store.natives n
+     using store.log l
      where l.session_no = purge_events.session_no and (purge_events.seqs is null or l.seq = any (purge_events.seqs)) and n.seq = l.seq;
     get diagnostics natives = row_count;
-    update tasuki.log l
+    update store.log l
        set body = '{"purged":true}', body_hash = null, append_id = '', said_at = null,
            meta = case when l.meta is not null then '{}'::bytea end,
            facts = coalesce((select jsonb_object_agg(f.key, f.value) from jsonb_each(l.facts) f
@@ -20,6 +20,6 @@ begin
      where l.session_no = purge_events.session_no and (purge_events.seqs is null or l.seq = any (purge_events.seqs))
        and l.body <> '{"purged":true}';
     get diagnostics events = row_count;
-    perform set_config('tasuki.purging', 'off', true);
+    perform set_config('store.purging', 'off', true);
     return next;
 end $$;

@@ -1,10 +1,10 @@
 -- read_events: like read_page, every kind of event; of ancestors only what is inherited, messages and native records.
-create or replace function tasuki.read_events(
+create or replace function store.read_events(
     session_no bigint, part_nos bigint[], part_afters bigint[], part_tos bigint[], max_count integer, max_bytes bigint)
 returns table (head_seq bigint, deleted_seq bigint, part bigint, seq bigint, kind text, append_id text, body bytea, created_at timestamptz, old_version smallint)
 language sql stable as $$
     select s.head_seq, s.deleted_seq, m.part, m.seq, m.kind::text, m.append_id, m.body, m.created_at, nullif(m.version, 1)
-      from tasuki.sessions s
+      from store.sessions s
       left join lateral (
             select c.*, sum(octet_length(c.body)) over (rows unbounded preceding) as bytes,
                    row_number() over (rows unbounded preceding) as nth
@@ -13,7 +13,7 @@ language sql stable as $$
                            with ordinality p (no, after_seq, to_seq, part)
                      cross join lateral (
                             select l.seq, l.kind, l.append_id, l.body, l.created_at, l.version
-                              from tasuki.log l
+                              from store.log l
                              where l.session_no = p.no and l.seq > p.after_seq and l.seq <= p.to_seq
                                and (p.no = read_events.session_no or l.kind in ('message.appended', 'native.recorded'))
                              order by l.seq

@@ -43,7 +43,7 @@ declare
     _creates boolean;
 begin
     select bool_or(l.kind in ('session.created', 'session.forked')) into _creates
-      from tasuki.log l
+      from store.log l
      where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq;
 
     if _creates then
@@ -54,14 +54,14 @@ begin
                (l.facts ->> 'parent_no')::bigint, (l.facts ->> 'snapshot_seq')::bigint, (l.facts ->> 'up_to_seq')::bigint,
                coalesce((select array_agg(x::bigint order by o) from jsonb_array_elements_text(l.facts -> 'lineage_nos') with ordinality t(x, o)), '{}'),
                coalesce((select array_agg(x::bigint order by o) from jsonb_array_elements_text(l.facts -> 'lineage_tos') with ordinality t(x, o)), '{}')
-          from tasuki.log l
+          from store.log l
          where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq
            and l.kind in ('session.created', 'session.forked');
 
         update sessions s
            set fork_count = s.fork_count + f.forks
           from (select (l.facts ->> 'parent_no')::bigint as parent_no, count(*) as forks
-                  from tasuki.log l
+                  from store.log l
                  where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq and l.kind = 'session.forked'
                  group by 1) f
          where s.session_no = f.parent_no;
@@ -78,8 +78,8 @@ begin
            snapshot_count   = s.snapshot_count + e.snapshot_count,
            input_tokens     = s.input_tokens + e.input_tokens,
            output_tokens    = s.output_tokens + e.output_tokens,
-           tools            = case when e.tools is null or e.tools <@ s.tools then s.tools else tasuki.merge_names(s.tools, e.tools) end,
-           models           = case when e.models is null or e.models <@ s.models then s.models else tasuki.merge_names(s.models, e.models) end,
+           tools            = case when e.tools is null or e.tools <@ s.tools then s.tools else store.merge_names(s.tools, e.tools) end,
+           models           = case when e.models is null or e.models <@ s.models then s.models else store.merge_names(s.models, e.models) end,
            first_message_at = least(s.first_message_at, e.first_message_at),
            last_message_at  = greatest(s.last_message_at, e.last_message_at),
            deleted_seq      = coalesce(s.deleted_seq, e.deleted_seq),
@@ -99,17 +99,17 @@ begin
                    count(*) filter (where l.kind = 'snapshot.created')             as snapshot_count,
                    coalesce(sum((l.facts ->> 'input_tokens')::bigint), 0)::bigint  as input_tokens,
                    coalesce(sum((l.facts ->> 'output_tokens')::bigint), 0)::bigint as output_tokens,
-                   tasuki.flat_names(jsonb_agg(l.facts -> 'tools') filter (where l.facts ? 'tools')) as tools,
+                   store.flat_names(jsonb_agg(l.facts -> 'tools') filter (where l.facts ? 'tools')) as tools,
                    array_agg(distinct l.facts ->> 'model') filter (where l.facts ? 'model')         as models,
                    min(l.created_at) filter (where l.kind = 'message.appended')    as first_message_at,
                    max(l.created_at) filter (where l.kind = 'message.appended')    as last_message_at,
                    min(l.seq) filter (where l.kind = 'session.deleted')            as deleted_seq,
                    max(l.seq) filter (where l.kind = 'session.meta_updated')       as meta_seq,
                    max(l.created_at)                                               as updated_at
-              from tasuki.log l
+              from store.log l
              where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq
                and l.kind not in ('session.created', 'session.forked', 'log.gap')
              group by l.session_no) e
-      left join tasuki.log m on m.session_no = e.session_no and m.seq = e.meta_seq
+      left join store.log m on m.session_no = e.session_no and m.seq = e.meta_seq
      where s.session_no = e.session_no;
 end $$;

@@ -12,7 +12,7 @@ create function fold_snapshots(from_seq bigint, to_seq bigint) returns void lang
 begin
     insert into snapshots (snapshot_seq, session_no, up_to_seq, created_at)
     select l.seq, l.session_no, (l.facts ->> 'up_to_seq')::bigint, l.created_at
-      from tasuki.log l
+      from store.log l
      where l.seq + 0 between fold_snapshots.from_seq and fold_snapshots.to_seq
        and l.kind = 'snapshot.created';
 end $$;

@@ -1,2 +1,2 @@
 -- sessions: for people with psql; the program never reads it. What it shows: functions/view_sessions.sql
-create or replace view public.sessions as select * from tasuki.view_sessions();
+create or replace view public.sessions as select * from store.view_sessions();

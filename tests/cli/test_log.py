@@ -33,7 +33,7 @@ def test_a_new_epoch_is_another_log_with_the_same_events(cli, told):
 def test_a_missing_event_is_found_and_has_its_exit_code(cli, told, module_database):
     with psycopg.connect(module_database, autocommit=True) as admin:
         admin.execute("set session_replication_role = replica")  # past the trigger that keeps the log whole
-        admin.execute("delete from tasuki.log where seq = 3")
+        admin.execute("delete from store.log where seq = 3")
     done = cli.run("log", "check")
     assert (done.returncode, done.stdout) == (1, f"NOT dense: 1 event missing below {told['head_seq']}, first 3\n")
     doctor = cli.run("doctor")

@@ -24,7 +24,7 @@ KILL_LISTENERS = """
 select count(pg_terminate_backend(pid)) from pg_stat_activity where query = 'listen tasuki' and datname = current_database()
 """
 MUTE = """
-create or replace function tasuki.notify_appended(from_seq bigint, to_seq bigint) returns void language plpgsql as $$
+create or replace function store.notify_appended(from_seq bigint, to_seq bigint) returns void language plpgsql as $$
 begin
 end $$
 """
@@ -134,7 +134,7 @@ async def test_nothing_is_lost_or_doubled_while_listen_backends_are_killed_in_a_
 async def test_a_notice_lost_among_others_that_arrive_costs_no_more_than_the_poll(database):
     async with scene(database) as hubs:
         other = await hubs.writer.create()
-        told = sql(database, "select pg_get_functiondef('tasuki.notify_appended'::regproc)")
+        told = sql(database, "select pg_get_functiondef('store.notify_appended'::regproc)")
         for number in range(5):
             sql(database, MUTE)
             seq = (await hubs.writer.append(hubs.session_id, f"not told {number}"))["seq"]

@@ -178,7 +178,7 @@ def test_only_a_redactor_makes_redacted_text(redactor):
 
 
 def test_letters_that_become_ascii_in_lower_case_move_nothing(redactor):
-    text = f"İİ\u212aey \u212a Basic dXNlcjpwYXN\u212a İ password={ROTATED} İ"
+    text = f"İİ\u212aey \u212a Basic dXNl\u212ajpwYXNz İ password={ROTATED} İ"
     assert redactor.clean_text(text) == (text.replace(ROTATED, "[redacted:password]"), {"password": 1})
 
 

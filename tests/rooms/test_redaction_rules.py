@@ -37,7 +37,7 @@ SECRETS = {
     "stripe restricted": ("{}", "rk" + "_live_" + made(24)),
     "google": ("https://maps.googleapis.com/js?key={}&v=3", "AI" + "za" + made(35)),
     "google oauth": ("client_secret={}", "GOC" + "SPX-" + made(28)),
-    "npm": ("//registry.npmjs.org/:_authToken={}", "np" + "m_" + made(36)),
+    "npm": ("//npm.example.org/:_authToken={}", "np" + "m_" + made(36)),
     "pypi": ("twine -p {}", "py" + "pi-AgEIcHlwaS5vcmc" + made(150)),
     "hugging face": ("login(token='{}')", "h" + "f_" + made(34)),
     "docker": ("{}", "dck" + "r_pat_" + made(27)),

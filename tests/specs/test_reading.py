@@ -6,16 +6,91 @@ from collections.abc import AsyncIterator
 import anyio
 import httpx2
 import pytest
+from mcpclient import Caller
 from restclient import Refused, Rest
+from tails import becomes
 
 
-async def test_pages_are_cut_by_limit_and_say_where_to_go_on(rest: Rest):
-    session = await rest.create()
-    await rest.append_all(session, [{"role": "user", "content": str(n)} for n in range(7)])
-    first = await rest.page(session, limit=3)
+@pytest.mark.stdio
+async def test_pages_are_cut_by_limit_and_say_where_to_go_on(caller: Caller):
+    session = await caller.create()
+    await caller.append_all(session, [{"role": "user", "content": str(n)} for n in range(7)])
+    first = await caller.page(session, limit=3)
     assert ([m["content"] for m in first["messages"]], first["has_more"]) == (["0", "1", "2"], True)
     assert first["next_after_seq"] == first["messages"][-1]["seq"]
-    assert await rest.texts(session, limit=3) == list("0123456")
+    assert await caller.texts(session, limit=3) == list("0123456")
+
+
+async def test_a_page_says_where_the_head_is_and_that_there_is_no_more(caller: Caller):
+    session = await caller.create()
+    assert (await caller.page(session))["head_seq"] == 0
+    head = (await caller.append(session, "a"))["seq"]
+    page = await caller.page(session)
+    assert (page["session_id"], page["next_after_seq"], page["head_seq"], page["has_more"]) == (session, head, head, False)
+
+
+@pytest.mark.stdio
+async def test_a_wait_ends_with_the_first_message_that_comes(caller: Caller, rest: Rest):
+    session = await caller.create()
+    answers = []
+
+    async def wait() -> None:
+        answers.append(await caller.page(session, wait=30))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await becomes(rest.http, waiting=1)
+        await rest.append(session, "woke")
+    assert [m["content"] for m in answers[0]["messages"]] == ["woke"]
+
+
+@pytest.mark.stdio
+async def test_a_wait_for_nothing_ends_with_an_empty_page_and_the_cursor(caller: Caller):
+    session = await caller.create()
+    head = (await caller.append(session, "a"))["seq"]
+    page = await caller.page(session, after_seq=head, wait=0.2)
+    assert (page["messages"], page["next_after_seq"], page["head_seq"], page["has_more"]) == ([], head, head, False)
+
+
+async def test_a_waiter_on_a_fork_is_not_woken_by_its_parent(caller: Caller, rest: Rest):
+    session = await caller.create()
+    fork = await caller.fork((await caller.snapshot(session))["snapshot_id"])
+    answers = []
+
+    async def wait() -> None:
+        answers.append(await caller.page(fork, wait=30))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await becomes(rest.http, waiting=1)
+        await rest.append(session, "parent")
+        await rest.append(fork, "child")
+    assert [m["content"] for m in answers[0]["messages"]] == ["child"]
+
+
+@pytest.mark.stdio
+@pytest.mark.parametrize("wait", [0, 5])
+async def test_a_cursor_beyond_the_log_is_refused_at_once(caller: Caller, wait: int):
+    session = await caller.create()
+    with pytest.raises(Refused) as refused:
+        await caller.page(session, after_seq=10**9, wait=wait)
+    assert refused.value.code == "cursor_ahead"
+
+
+async def test_a_page_names_its_history(caller: Caller, rest: Rest):
+    session = await caller.create()
+    assert (await caller.page(session))["log_id"] == (await rest.call("GET", "/healthz"))["log_id"]
+
+
+async def test_arguments_out_of_range_or_unknown_are_refused(caller: Caller):
+    session = await caller.create()
+    for query in ({"after_seq": -1}, {"after_seq": "x"}, {"limit": 0}, {"limit": 1001}, {"wait": -1}, {"after": 3}):
+        with pytest.raises(Refused) as refused:
+            await caller.page(session, **query)
+        assert refused.value.code == "invalid_request", query
+
+
+# --- over REST alone: pages by bytes, the log, the stream, another log's cursor
 
 
 async def test_a_page_is_cut_by_bytes_but_never_below_one_message(rest: Rest):
@@ -25,43 +100,6 @@ async def test_a_page_is_cut_by_bytes_but_never_below_one_message(rest: Rest):
     page = await rest.page(session)
     assert (len(page["messages"]), page["has_more"]) == (1, True)
     assert [text[0] for text in await rest.texts(session)] == ["0", "1", "2"]
-
-
-async def test_a_wait_ends_with_the_first_message_that_comes(rest: Rest):
-    session = await rest.create()
-    answers = []
-
-    async def wait() -> None:
-        answers.append(await rest.page(session, wait=30))
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(wait)
-        await waiting(rest, 1)
-        await rest.append(session, "woke")
-    assert [m["content"] for m in answers[0]["messages"]] == ["woke"]
-
-
-async def test_a_wait_for_nothing_ends_with_an_empty_page_and_the_cursor(rest: Rest):
-    session = await rest.create()
-    head = (await rest.append(session, "a"))["seq"]
-    page = await rest.page(session, after_seq=head, wait=0.2)
-    assert (page["messages"], page["next_after_seq"], page["head_seq"], page["has_more"]) == ([], head, head, False)
-
-
-async def test_a_waiter_on_a_fork_is_not_woken_by_its_parent(rest: Rest):
-    session = await rest.create()
-    fork = await rest.fork((await rest.snapshot(session))["snapshot_id"])
-    answers = []
-
-    async def wait() -> None:
-        answers.append(await rest.page(fork, wait=30))
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(wait)
-        await waiting(rest, 1)
-        await rest.append(session, "parent")
-        await rest.append(fork, "child")
-    assert [m["content"] for m in answers[0]["messages"]] == ["child"]
 
 
 async def test_the_whole_log_is_read_and_tailed_in_order(rest: Rest):
@@ -81,7 +119,7 @@ async def test_the_whole_log_is_read_and_tailed_in_order(rest: Rest):
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wait)
-        await waiting(rest, 1)
+        await becomes(rest.http, waiting=1)
         await rest.append(session, "b")
     assert [e["payload"]["content"] for e in answers[0]["events"]] == ["b"]
 
@@ -132,12 +170,11 @@ async def test_json_with_line_breaks_survives_a_stream(rest: Rest):
     assert data["content"] == [{"type": "text"}]
 
 
-@pytest.mark.parametrize("wait", [0, 5])
-async def test_a_cursor_of_another_history_is_refused_at_once(rest: Rest, wait: int):
+async def test_the_cursor_of_another_history_is_refused(rest: Rest):
     session = await rest.create()
     for query in ({"after_seq": 10**9}, {"after_seq": 0, "log_id": "log_other"}):
         with pytest.raises(Refused) as refused:
-            await rest.page(session, **query, wait=wait)
+            await rest.page(session, **query)
         assert (refused.value.status, refused.value.code) == (409, "cursor_ahead")
     page = await rest.page(session)
     assert (await rest.page(session, log_id=page["log_id"]))["log_id"] == page["log_id"]
@@ -154,13 +191,6 @@ async def test_parameters_out_of_range_or_unknown_are_refused(rest: Rest):
         with pytest.raises(Refused) as refused:
             await rest.call("GET", f"/v1/sessions/{session}?{query}")
         assert (refused.value.status, refused.value.code) == (400, "invalid_request"), query
-
-
-async def waiting(rest: Rest, count: int) -> None:
-    """Return when so many wait at the hub."""
-    with anyio.fail_after(10):
-        while (await rest.call("GET", "/healthz"))["waiting"] < count:
-            await anyio.lowlevel.checkpoint()
 
 
 async def sse(stream: httpx2.Response) -> AsyncIterator[tuple[str, str, dict]]:
