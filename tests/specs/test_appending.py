@@ -1,5 +1,7 @@
 """Appending: one message or several, once each, in the order and with the bytes they came with."""
 
+from typing import Any
+
 import pytest
 from mcpclient import Caller
 from restclient import Refused, Rest
@@ -32,7 +34,7 @@ async def test_a_repeated_id_answers_again_and_writes_nothing(caller: Caller):
 
 async def test_a_repeat_through_another_skin_is_a_repeat(caller: Caller, rest: Rest):
     session = await rest.create()
-    message = {"thinking": {"content": "é 字", "encrypted": False}, "n": 1.10, "append_id": "k1"}
+    message: dict[str, Any] = {"thinking": {"content": "é 字", "encrypted": False}, "n": 1.10, "append_id": "k1"}
     first = await rest.append(session, "hi", **message)
     again = await caller.append(session, "hi", **message)
     assert (again["seq"], again["duplicate"]) == (first["seq"], True)
@@ -88,7 +90,7 @@ async def test_a_repeat_is_told_before_a_stale_head(caller: Caller):
 
 async def test_a_message_comes_back_as_the_value_it_was(caller: Caller):
     session = await caller.create()
-    said = {
+    said: dict[str, Any] = {
         "role": "assistant",
         "content": [{"type": "text", "text": "é 字 😀 \u0000 \u007f"}, {"type": "image_url", "image_url": {"url": "data:,x"}}],
         "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"not": json'}}],

@@ -47,7 +47,7 @@ class Mcp:
         return str((await self.created(**fields))["session_id"])
 
     async def append(
-        self, session_id: str, content: Any = "hi", role: Any = "user", *, expected_seq: int | None = None, **fields: Any
+        self, session_id: str, /, content: Any = "hi", role: Any = "user", *, expected_seq: int | None = None, **fields: Any
     ) -> dict[str, Any]:
         message = {"role": role, "content": content, **fields}
         expected = {} if expected_seq is None else {"expected_seq": expected_seq}

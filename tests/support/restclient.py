@@ -43,7 +43,7 @@ class Rest:
         return str((await self.created(**fields))["session_id"])
 
     async def append(
-        self, session_id: str, content: Any = "hi", role: Any = "user", *, expected_seq: int | None = None, **fields: Any
+        self, session_id: str, /, content: Any = "hi", role: Any = "user", *, expected_seq: int | None = None, **fields: Any
     ) -> dict[str, Any]:
         query = {} if expected_seq is None else {"expected_seq": expected_seq}
         body = {"role": role, "content": content, **fields}
