@@ -108,7 +108,7 @@ async def test_one_append_wakes_500_with_one_read_and_each_gets_what_is_above_it
 
 async def reads(admin: psycopg.Connection, function: str) -> int:
     row = admin.execute(
-        "select coalesce(sum(calls), 0) from pg_stat_statements where query like '%%tasuki.' || %s || '(%%'", [function]
+        "select coalesce(sum(calls), 0) from pg_stat_statements where query like '%%store.' || %s || '(%%'", [function]
     ).fetchone()
     assert row is not None
     return int(row[0])
