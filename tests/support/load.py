@@ -41,7 +41,7 @@ async def answered(
     https: list[httpx2.AsyncClient], method: str, path: str, body: Any, failures: list[str], within_s: float = 60
 ) -> dict[str, Any]:
     """Ask one hub after another until one answers, and return that. Raises Refused; TimeoutError after `within_s`."""
-    content = json.dumps(body)
+    content = None if body is None else json.dumps(body)
     with anyio.fail_after(within_s):
         while True:
             try:
