@@ -182,7 +182,8 @@ async def body_of(request: Request) -> str:
 
 
 def _written(request: Request, written: Written, more: dict[str, Any] | None = None, status: int = 201) -> Response:
-    note(request, seq=written.answer.get("seq") or [result["seq"] for result in written.answer.get("results", [])][-1:])
+    last = written.answer.get("results", [written.answer])[-1]
+    note(request, seq=last["seq"])
     return Response(dump(written.answer | (more or {})), 200 if written.duplicate else status, media_type=JSON)
 
 
