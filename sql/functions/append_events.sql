@@ -16,7 +16,7 @@ create or replace function store.append_events(
     said_ats timestamptz[], writer_nos integer[], versions integer[], expected_heads bigint[], expected_metas bigint[])
 returns table (item integer, seq bigint, is_repeat boolean, refused text, head_seq bigint, created_at timestamptz)
 language plpgsql
-set search_path = store, pg_temp set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare

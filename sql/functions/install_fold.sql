@@ -7,6 +7,7 @@ begin
     select string_agg(format('    perform %I(fold.from_seq, fold.to_seq);', 'fold_' || p.name), e'\n' order by p.name) into _lines
       from store.projections p;
     execute format(
-        'create or replace function store.fold(from_seq bigint, to_seq bigint) returns void language plpgsql as $f$ begin%s end $f$',
+        'create or replace function store.fold(from_seq bigint, to_seq bigint) returns void language plpgsql'
+        ' set search_path = store, pg_temp as $f$ begin%s end $f$',
         e'\n' || _lines || e'\n');
 end $$;
