@@ -34,7 +34,7 @@ class SessionRef:
 
 @dataclass(slots=True)
 class Page:
-    """Items in seq order. `head_seq`: of the session's last message, or of the log's last event."""
+    """Items in seq order. `head_seq`: of the last item that there is: message or event of the session, or event of the log."""
 
     seqs: list[int]
     items: list[bytes]

@@ -36,8 +36,8 @@ class _Channel:
     """The waiters of one session in one mode. `known_head`: nothing that they wait for lies between it and the log's head,
     as far as this process has been told."""
 
-    def __init__(self, mode: Mode, read: Callable[[int], Awaitable[Page]]) -> None:
-        self.mode, self.read = mode, read
+    def __init__(self, read: Callable[[int], Awaitable[Page]]) -> None:
+        self.read = read
         self.waiters: set[_Waiter] = set()
         self.known_head: int | None = None
         self.version = 0  # how often it was woken: a read begun before a wake-up says nothing of what is there after it
@@ -45,8 +45,8 @@ class _Channel:
         self.is_reading = False
 
     def learn(self, page: Page, version: int) -> None:
-        """Take the head from a read that began at `version`, unless something came since. Events have no such head."""
-        if version == self.version and self.mode != "events":
+        """Take the head from a read that began at `version`, unless something came since."""
+        if version == self.version:
             self.known_head = page.head_seq
 
 
@@ -127,7 +127,7 @@ class Tails:
                 idle = [k for k, c in self._channels.items() if not c.waiters and not c.is_reading]
                 for old in idle[: len(idle) // 2 + 1]:
                     del self._channels[old]
-            channel = self._channels[key] = _Channel(mode, lambda after: self._read(ref, mode, after, PAGE_COUNT_MAX, True))
+            channel = self._channels[key] = _Channel(lambda after: self._read(ref, mode, after, PAGE_COUNT_MAX, True))
         return channel
 
     @contextmanager

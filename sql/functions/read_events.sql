@@ -1,9 +1,10 @@
 -- read_events: like read_page, every kind of event; of ancestors only what is inherited, messages and native records.
+-- head_seq is the seq of the session's last event of any kind.
 create or replace function store.read_events(
     session_no bigint, part_nos bigint[], part_afters bigint[], part_tos bigint[], max_count integer, max_bytes bigint)
 returns table (head_seq bigint, deleted_seq bigint, part bigint, seq bigint, kind text, append_id text, body bytea, created_at timestamptz, old_version smallint)
 language sql stable as $$
-    select s.head_seq, s.deleted_seq, m.part, m.seq, m.kind::text, m.append_id, m.body, m.created_at, nullif(m.version, 1)
+    select s.last_seq, s.deleted_seq, m.part, m.seq, m.kind::text, m.append_id, m.body, m.created_at, nullif(m.version, 1)
       from store.sessions s
       left join lateral (
             select c.*, sum(octet_length(c.body)) over (rows unbounded preceding) as bytes,
