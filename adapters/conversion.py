@@ -20,6 +20,7 @@ class Message:
     parent_id: str | None  # the `native_id` it answers, as far as the records before it tell
     line: int  # where the record stands, from 1
     part: int = 0  # 0 for the first message of a record, 1 for the next …
+    has_made_id: bool = False  # was the append_id made up by the reader, since the record has a place for one and none in it?
 
     @property
     def append_id(self) -> str:
