@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from madeup import JWT, ROTATED, SYMBOLS, basic, made, pem
 
@@ -55,10 +55,12 @@ documents = st.builds(
     st.booleans(),
     st.sampled_from([None, 1]),
 )
+patient = settings(deadline=None)  # the machine may be busy
 redactors = st.sampled_from([OWN, WITH_PACKAGE])
 exempts = st.sampled_from([NOTHING, MESSAGE, NATIVE])
 
 
+@patient
 @given(documents, redactors, exempts)
 def test_cleaning_twice_is_cleaning_once(document, redactor, exempt):
     once = redactor.clean(document, exempt)
@@ -66,6 +68,7 @@ def test_cleaning_twice_is_cleaning_once(document, redactor, exempt):
     assert (twice.text, dict(twice.hits)) == (once.text, {})
 
 
+@patient
 @given(documents, redactors, exempts)
 def test_a_text_without_a_hit_is_the_same_bytes(document, redactor, exempt):
     redacted = redactor.clean(document, exempt)
@@ -73,17 +76,20 @@ def test_a_text_without_a_hit_is_the_same_bytes(document, redactor, exempt):
     assert sum(redacted.hits.values()) >= len(MARKER.findall(redacted.text)) - len(MARKER.findall(document))
 
 
+@patient
 @given(documents, redactors, exempts)
 def test_the_shape_stays_and_of_the_strings_all_but_what_was_cut(document, redactor, exempt):
     same_shape(json.loads(document), json.loads(redactor.clean(document, exempt).text))
 
 
+@patient
 @given(st.lists(st.sampled_from([*TOKENS, "x", " ", "é", '"', "\\", "\n", "{}"]), max_size=8), redactors)
 def test_no_token_is_left_wherever_it_stands(pieces, redactor):
     text = redactor.clean(json.dumps({"a": [" ".join(pieces), json.dumps({" ".join(pieces): pieces})]})).text
     assert [token for token in TOKENS if json.dumps(token)[1:-1] in text or json.dumps(json.dumps(token))[2:-2] in text] == []
 
 
+@patient
 @given(texts, redactors)
 def test_plain_text_loses_nothing_but_what_was_cut(text, redactor):
     cleaned, hits = redactor.clean_text(text)
@@ -133,12 +139,12 @@ HOSTILE = [
     *("-----BEGIN RSA PRIVATE KEY-----\n", "data:image/png;base64,", "[redacted:", "[redacted:x]password=a1b2c3d4"),
     *("\\", '"', "\\n", "a"),
 ]
-SECONDS = 20  # a pattern that is quadratic takes minutes
+CPU_SECONDS = 10  # the worst takes one; what is quadratic takes minutes
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_text_takes_time_in_proportion(piece):
-    text = json.dumps({"content": piece * ((1 << 20) // len(piece))})
-    start = time.perf_counter()
+    text = json.dumps({"content": piece * ((1 << 19) // len(piece))})
+    start = time.process_time()
     WITH_PACKAGE.clean(text)
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < CPU_SECONDS
