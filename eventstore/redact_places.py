@@ -36,7 +36,7 @@ MESSAGE = Exempt(
     _places(
         *("session_id", "append_id", "tool_call_id", "tool_calls.*.id", "metadata.parent_id", "metadata.branch_id"),
         *("thinking.items.*.data", "thinking.items.*.signature", "thinking.items.*.id"),
-        *("content.*.input_audio.data", "content.*.file.file_data", "content.*.file.file_id", "content.*.source.data"),
+        *("content.*.input_audio.data", "content.*.file.file_data", "content.*.file.file_id"),
     ),
     by_form=True,
 )

@@ -104,7 +104,6 @@ EXEMPT = [
     {"tool_calls": [{"id": TOKEN, "type": "function"}]},
     {"thinking": {"items": [{"data": TOKEN, "signature": TOKEN, "id": TOKEN}]}},
     {"content": [{"type": "input_audio", "input_audio": {"data": TOKEN}}, {"type": "file", "file": {"file_data": TOKEN}}]},
-    {"content": [{"type": "image", "source": {"type": "base64", "data": TOKEN}}]},
     {"metadata": {"parent_id": TOKEN, "branch_id": TOKEN}},
 ]
 
@@ -143,6 +142,11 @@ def test_an_innocent_key_hides_no_secret(redactor, key):
         assert found == ({"toolUseResult": {key: "[redacted:github_token]"}}, {"github_token": 1})
     inner = clean(redactor, {"content": json.dumps({key: TOKEN})}, MESSAGE)
     assert inner == ({"content": json.dumps({key: "[redacted:github_token]"})}, {"github_token": 1})
+
+
+def test_a_document_of_plain_text_is_no_media(redactor):
+    document = {"content": [{"type": "document", "source": {"type": "text", "data": f"token {TOKEN}"}}]}
+    assert TOKEN not in json.dumps(clean(redactor, document, MESSAGE)[0])
 
 
 def test_what_is_allowed_is_never_taken_out():
