@@ -1,5 +1,6 @@
 """Nobody is passed over: every reader gets every event, once, in order, whichever server it asks and whatever dies meanwhile."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import anyio
@@ -9,7 +10,7 @@ from agreement import faults, read_log
 from backends import LISTENERS, keep_terminating
 from fleet import Fleet, mixed_fleet, running_fleet
 from load import Ledger, Refused, Writer, answered, create_sessions, message
-from plants import CACHED_SEQUENCE, NO_LOCK, NUMBER_BEFORE_LOCK, PLAIN_SEQUENCE, plant
+from plants import CACHED_SEQUENCE, NO_LOCK, NUMBER_BEFORE_LOCK, PLAIN_SEQUENCE, number_by_sequence, plant
 from readers import PageReader, Reader, StreamReader
 from tails import Tail
 
@@ -46,14 +47,15 @@ def eight_readers(https: list[httpx2.AsyncClient], session_ids: list[str]) -> li
     ]
 
 
-async def under_load(fleet: Fleet, dsn: str, appends: int, patience_s: float, bug: str = "") -> Run:
-    """Let writers append while readers follow and LISTEN backends are killed; then compare. `bug` is planted first."""
+async def under_load(
+    fleet: Fleet, dsn: str, appends: int, patience_s: float, break_log: Callable[[str], None] = lambda dsn: None
+) -> Run:
+    """Let writers append while readers follow and LISTEN backends are killed; then compare. `break_log` comes first."""
     ended: list[int] = []
     ledger = Ledger()
     async with fleet.clients() as https:
         session_ids = await create_sessions(https, SESSIONS)
-        if bug:
-            plant(dsn, bug)
+        break_log(dsn)
         readers = eight_readers(https, session_ids)
         writers = [Writer(f"w{n}", https, session_ids, ledger, others=0.05) for n in range(WRITERS)]
         async with anyio.create_task_group() as tasks:
@@ -81,17 +83,19 @@ async def test_every_reader_has_every_event_once_and_in_order_while_listeners_ar
     assert set(run.failures) <= IDLE_CLOSED
 
 
-@pytest.mark.parametrize("bug", [PLAIN_SEQUENCE, NUMBER_BEFORE_LOCK, CACHED_SEQUENCE], ids=["plain", "before_lock", "cached"])
-async def test_a_log_that_numbers_its_events_from_a_sequence_is_found_to_pass_readers_over(database, bug):
+@pytest.mark.parametrize("numbering", [PLAIN_SEQUENCE, NUMBER_BEFORE_LOCK, CACHED_SEQUENCE], ids=["plain", "before_lock", "cached"])
+async def test_a_log_that_numbers_its_events_from_a_sequence_is_found_to_pass_readers_over(database, numbering):
     with running_fleet(database, HUBS) as fleet:
-        run = await under_load(fleet, database, appends=800, patience_s=2, bug=bug)
+        run = await under_load(
+            fleet, database, appends=800, patience_s=2, break_log=lambda dsn: number_by_sequence(dsn, *numbering)
+        )
     assert any("missing" in fault for fault in run.faults)
 
 
 async def test_without_the_append_lock_appends_break(database):
     with running_fleet(database, HUBS) as fleet:
         with pytest.raises(BaseExceptionGroup) as broken:
-            await under_load(fleet, database, appends=2_000, patience_s=2, bug=NO_LOCK)
+            await under_load(fleet, database, appends=2_000, patience_s=2, break_log=lambda dsn: plant(dsn, NO_LOCK))
         assert broken.group_contains(Refused, match="SQLSTATE 23505")
 
 

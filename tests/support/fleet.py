@@ -21,6 +21,7 @@ class Fleet:
         self._dsn, self._folder, self._settings = dsn, folder, settings
         self.hubs = [HubProcess(dsn, folder, **own) for own in settings]
         self._ended: list[HubProcess] = []
+        self._ports: list[int | None] = []
 
     def start(self) -> "Fleet":
         """Start all at once; return when all answer."""
@@ -28,6 +29,7 @@ class Fleet:
             hub.start(wait=False)
         for hub in self.hubs:
             hub.ready()
+        self._ports = [urlsplit(hub.url).port for hub in self.hubs]
         return self
 
     def kill(self, place: int) -> None:
@@ -38,7 +40,7 @@ class Fleet:
         old = self.hubs[place]
         assert old.process.poll() is not None
         self._ended.append(old)  # kept: a log is named by its process's id(), which must not come again
-        port = urlsplit(old.url).port
+        port = self._ports[place]
         assert port
         self.hubs[place] = HubProcess(self._dsn, self._folder, port, **self._settings[place]).start(wait=False)
 
