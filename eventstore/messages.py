@@ -1,5 +1,6 @@
 """Messages: from a caller's body to `message.appended`, and an agent's records to `native.recorded`."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from eventstore.ids import new_append_id
 from eventstore.prepare import Writer, Written, add_hits, written
 from eventstore.read import SessionRef
 from eventstore.redact import MESSAGE, NATIVE, Redacted
-from eventstore.wire.codec import Number, dump, parse_object
+from eventstore.wire.codec import Number, dump, parse_object, quote
 from eventstore.wire.message import stored_message
 from eventstore.wire.requests import Body, messages_body, native_body
 
@@ -59,7 +60,10 @@ async def record_native(writer: Writer, who: Principal, ref: SessionRef, text: s
         session_id=ref.session_id,
         **writer.identity(ref.session_id, body, append_id),
         body=redacted,
-        facts={"agent": clean(body.text("agent") or ""), "records": len(body.document.fields["records"])},
+        facts={
+            "agent": clean(json.loads((await writer.clean(quote(body.text("agent") or ""))).text)),
+            "records": len(body.document.fields["records"]),
+        },
     )
     (appended,) = await writer.append(who, [event])
     return written({"seq": appended.seq, "append_id": append_id}, appended.duplicate, dict(redacted.hits) if redacted else {})
