@@ -6,19 +6,21 @@
 3. Each piece is at least one character long, so that following them ends.
 """
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
 from eventstore.errors import InvalidRequest
-from transports.mcp.tokens import CHARS_PER_TOKEN_MAX, count, fits, leading_chars
+from transports.mcp.tokens import CHARS_PER_TOKEN_MAX, count, fits
 from transports.mcp.values import encode
 
 _STRING_CHARS_MIN = 40
 _NAME_CHARS_MAX = 80
-_NAMES_MAX = 8
-_NOTE_TOKENS = 160  # what `cut` itself takes
+_NAMES_TOKENS = 80  # what the names of the fields that were cut may take
+_NOTE_TOKENS = 240  # what `cut` itself takes
 _PIECE_TOKENS_MIN = 40
 _WHO = ("session_id", "seq", "role")
+_FIRST = (*_WHO, "append_id", "tool_call_id", "created_at")  # kept before any other
 
 Message = dict[str, Any]
 
@@ -41,7 +43,7 @@ def cost(value: Any, tokens_max: int) -> int:
 
 def cut_message(session_id: str, message: Message, tokens_max: int) -> Message:
     """Return a message that takes at most `tokens_max` as JSON: half for its content at least, the rest for its other fields."""
-    others = {name: value for name, value in message.items() if name != "content"}
+    others = {name: message[name] for name in (*_FIRST, *message) if name in message and name != "content"}
     small = _fitting(others, tokens_max // 2)
     cut: dict[str, Any] = {"uri": uri_of(session_id, message)}
     text = text_of(message.get("content", ""))
@@ -50,9 +52,9 @@ def cut_message(session_id: str, message: Message, tokens_max: int) -> Message:
     if kept < len(text):
         shown["content"] = text[:kept]
         cut |= {"kept_chars": kept, "total_chars": len(text), "next_offset": kept} | _kind(message, "content")
-    lost = [name for name, value in others.items() if small.get(name) != value and len(name) <= _NAME_CHARS_MAX]
+    lost = _named(name for name, value in others.items() if small.get(name) != value)
     if lost:
-        cut["fields"] = {name: len(text_of(others[name])) for name in lost[:_NAMES_MAX]}
+        cut["fields"] = {name: len(text_of(others[name])) for name in lost}
     return {**shown, "cut": cut}
 
 
@@ -77,7 +79,7 @@ def piece_of(session_id: str, message: Message, field: str, offset: int, tokens_
 
 def shortened(value: Any, tokens_max: int) -> Any:
     """Return a value with its long strings and lists cut until it takes about `tokens_max` as JSON."""
-    chars, items = tokens_max * CHARS_PER_TOKEN_MAX, 10_000
+    chars, items = tokens_max * CHARS_PER_TOKEN_MAX, tokens_max  # no item takes less than a token
     while True:
         short = _cut(value, chars, items)
         if chars <= _STRING_CHARS_MIN or fits(encode(short), tokens_max):
@@ -87,21 +89,33 @@ def shortened(value: Any, tokens_max: int) -> Any:
 
 def _fitting(fields: Message, tokens_max: int) -> Message:
     """The fields, shortened to `tokens_max`; where that is not possible, only those that say which message it is."""
-    short: Message = shortened(fields, tokens_max)
-    return short if fits(encode(short), tokens_max) else {name: fields[name] for name in _WHO}
+    who = {name: fields[name] for name in _WHO}
+    short: Message = who | shortened(fields, tokens_max)
+    return short if fits(encode(short), tokens_max) else who
 
 
 def _kind(message: Message, field: str) -> dict[str, bool]:
     return {} if isinstance(message.get(field), str) else {"is_json": True}
 
 
+def _named(names: Iterable[str]) -> list[str]:
+    """The leading ones of these names that are short enough to be told."""
+    told, left = [], _NAMES_TOKENS
+    for name in names:
+        left -= count(name[: _NAME_CHARS_MAX + 1])
+        if left < 0 or len(name) > _NAME_CHARS_MAX:
+            break
+        told.append(name)
+    return told
+
+
 def _leading_json_chars(text: str, tokens_max: int) -> int:
-    """How many characters at the start of a text take at most `tokens_max` as a JSON string; at least one."""
+    """How many characters at the start of a text take about, and at most, `tokens_max` as a JSON string; at least one."""
     tokens_max = max(tokens_max, _PIECE_TOKENS_MIN)
-    kept = leading_chars(text, tokens_max)
+    kept = min(len(text), tokens_max * CHARS_PER_TOKEN_MAX)
     while kept > 1 and (price := count(encode(text[:kept]))) > tokens_max:
         kept = max(1, kept * tokens_max // price)
-    return max(kept, min(1, len(text)))
+    return kept
 
 
 def _cut(value: Any, chars: int, items: int) -> Any:

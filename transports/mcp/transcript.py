@@ -10,8 +10,6 @@ from transports.mcp.results import room
 from transports.mcp.tokens import count
 from transports.mcp.values import encode
 
-_FIELDS_NAMED = 3
-
 
 def page(answer: dict[str, Any], max_tokens: int) -> tuple[dict[str, Any], str]:
     """Return the leading messages of a page that fit, at least one, and the text. A first one too large alone is cut."""
@@ -63,22 +61,18 @@ def _outlook(answer: dict[str, Any]) -> list[str]:
 
 
 def _how_to_go_on(session_id: str, message: Message) -> list[str]:
-    """The calls that give what was cut of a message."""
+    """The call that gives what was cut of a message."""
     cut = message["cut"]
-    call = f"read_session(session_id={session_id!r}, after_seq={message['seq'] - 1}, limit=1"
-    notes = []
+    ways = [f"field={name!a}, offset=0) for {chars} characters" for name, chars in cut.get("fields", {}).items()]
     if "next_offset" in cut:
-        field = cut.get("field", "content")
-        of_field = "" if field == "content" else f", field={field!r}"
-        notes.append(
-            f"Message {message['seq']}: its {field[:80]!a} goes on at {cut['next_offset']} of {cut['total_chars']} characters:"
-            f" {call}{of_field}, offset={cut['next_offset']})."
-        )
-    for field, chars in list(cut.get("fields", {}).items())[:_FIELDS_NAMED]:
-        notes.append(f"Message {message['seq']}: its {field!a} ({chars} characters) was cut: {call}, field={field!r}, offset=0).")
-    if notes:
-        notes.append(f"More at once with max_tokens; all of it: resource {cut['uri']}.")
-    return notes
+        field = f"field={cut['field']!a}, " if cut.get("field", "content") != "content" else ""
+        ways.insert(0, f"{field}offset={cut['next_offset']}) of {cut['total_chars']} characters")
+    if not ways:
+        return []
+    first, *others = ways
+    call = f"read_session(session_id={session_id!r}, after_seq={message['seq'] - 1}, limit=1, {first}"
+    more = "".join(f"; or ({way}" for way in others)
+    return [f"Message {message['seq']} was cut. It goes on with {call}{more}. All of it: resource {cut['uri']}."]
 
 
 def _block(message: Message) -> str:
