@@ -7,7 +7,7 @@ import time
 import traceback
 from typing import Any
 
-_RESERVED_LOGGERS = ("uvicorn", "psycopg", "psycopg.pool")
+_RESERVED_LOGGERS = ("uvicorn", "psycopg", "psycopg.pool", "mcp")
 
 
 class JsonLines(logging.Formatter):

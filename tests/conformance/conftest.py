@@ -8,19 +8,11 @@ from pathlib import Path
 
 import pytest
 from hubs import HubProcess
+from open_hubs import OpenHub
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NODE_FOLDER = REPOSITORY / ".venv-node"
 TOOL_S = 120
-
-
-class OpenHub(HubProcess):
-    """`fixture_server` as a process: `names` says whose tools it serves, the suite's (fixture) or the hub's own (hub)."""
-
-    def __init__(self, names: str, dsn: str, data_dir: Path) -> None:
-        super().__init__(dsn, data_dir)
-        self._command[1:4] = ["-m", "tests.conformance.fixture_server", names]
-        self._env["PYTHONPATH"] = str(REPOSITORY)
 
 
 @pytest.fixture(scope="session")

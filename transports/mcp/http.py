@@ -7,15 +7,20 @@ protocol wants (as curl sends it), is answered as JSON.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Any
 
 import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import PARSE_ERROR
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from eventstore.errors import MethodNotAllowed
+from eventstore.errors import InvalidJson, MethodNotAllowed
+from transports.mcp import body
 from transports.mcp.local import LocalHub
 from transports.mcp.server import Context, client_name, mcp_server
 from transports.mcp.watch import Watch
@@ -28,6 +33,7 @@ class McpEndpoint:
     """The ASGI application at /mcp. It answers while `running` is open."""
 
     def __init__(self, server: Server[Any], request_bytes_max: int) -> None:
+        self._request_bytes_max = request_bytes_max
         self._streaming = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=request_bytes_max)
         self._plain = StreamableHTTPSessionManager(
             server, stateless=True, json_response=True, max_request_body_size=request_bytes_max
@@ -42,12 +48,27 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             raise MethodNotAllowed("There is no session here to be opened or ended: POST each request to /mcp.", allow="POST")
+        content = await body.read(receive, self._request_bytes_max)
+        try:
+            body.check(content)
+        except InvalidJson as error:
+            await _parse_error(error)(scope, receive, send)
+            return
         headers = Headers(scope=scope)
         scope = _with_protocol_headers(scope, headers)
+        is_answered = False
+
+        async def answer(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
         if _SSE in headers.get("accept", ""):
-            await self._streaming.handle_request(scope, receive, send)
+            await self._streaming.handle_request(scope, body.replay(content, receive), answer)
         else:
-            await _until_gone(self._plain, scope, receive, send)
+            await _until_gone(self._plain, scope, content, receive, answer)
+        if not is_answered:
+            raise ClientDisconnect
 
 
 def mcp_endpoint(service: Service) -> McpEndpoint:
@@ -63,21 +84,15 @@ def mcp_endpoint(service: Service) -> McpEndpoint:
     return McpEndpoint(mcp_server(hub_of, Watch(service.tails.stopping)), service.settings.request_bytes_max)
 
 
-async def _until_gone(manager: StreamableHTTPSessionManager, scope: Scope, receive: Receive, send: Send) -> None:
+async def _until_gone(manager: StreamableHTTPSessionManager, scope: Scope, content: bytes, receive: Receive, send: Send) -> None:
     """Answer as JSON, or stop when the client goes away meanwhile: while it makes a plain answer, the SDK does not look."""
-    has_body, is_gone = anyio.Event(), anyio.Event()
+    is_gone = anyio.Event()
 
-    async def receive_body() -> Message:
-        if has_body.is_set():
-            await is_gone.wait()
-            return {"type": "http.disconnect"}
-        message = await receive()
-        if not message.get("more_body", False):
-            has_body.set()
-        return message
+    async def once_gone() -> Message:
+        await is_gone.wait()
+        return {"type": "http.disconnect"}
 
     async def watch(cancel_scope: anyio.CancelScope) -> None:
-        await has_body.wait()
         while (await receive())["type"] != "http.disconnect":
             pass
         is_gone.set()
@@ -85,8 +100,13 @@ async def _until_gone(manager: StreamableHTTPSessionManager, scope: Scope, recei
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch, tasks.cancel_scope)
-        await manager.handle_request(scope, receive_body, send)
+        await manager.handle_request(scope, body.replay(content, once_gone), send)
         tasks.cancel_scope.cancel()
+
+
+def _parse_error(error: InvalidJson) -> JSONResponse:
+    what = {"code": PARSE_ERROR, "message": error.detail, "data": {"code": error.code}}
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": what}, HTTPStatus.BAD_REQUEST)
 
 
 def _with_protocol_headers(scope: Scope, headers: Headers) -> Scope:
