@@ -33,6 +33,7 @@ class NativeRecords:
 
     body: Json
     lines: tuple[int, ...]  # where its records stand, from 1
+    has_made_id: bool = False  # as in a message
 
     @property
     def append_id(self) -> str:
@@ -54,6 +55,8 @@ class Conversion:
     subagents: Mapping[str, str] = field(default_factory=dict)
     # Records left out because more of their block, or of their line, is still to come (only in a running session).
     held_records: int = 0
+    # What the first line of a `messages` file says beside the meta.
+    header: Json = field(default_factory=dict)
 
     @property
     def messages(self) -> list[Message]:

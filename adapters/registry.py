@@ -1,12 +1,18 @@
-"""The agents we read, and which of them a file is from. A new agent adds one line to `READERS`."""
+"""The agents we read and write, and which of them a file is from. A new agent adds a line to each table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from adapters.claude_code import detect as claude_code_detect
 from adapters.claude_code import reader as claude_code
 from adapters.conversion import Conversion
+from adapters.messages import reader as messages_reader
+from adapters.messages import validator as messages_validator
+from adapters.messages import writer as messages_writer
+from adapters.session import Session
+from adapters.target import Target
+from adapters.written import Written
 
 CONFIDENCE_MIN = 0.5
 
@@ -17,12 +23,26 @@ class Read(Protocol):
     def __call__(self, lines: Iterable[bytes], *, is_final: bool = True) -> Conversion: ...
 
 
+class Write(Protocol):
+    """A session in, and those of its sub-agents; the agent's own records out. Raises UnknownVersion."""
+
+    def __call__(self, session: Session, target: Target, subagents: Sequence[Session] = ()) -> Written: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """How to know an agent's files, and how to read them."""
 
     detect: Callable[[Iterable[bytes]], tuple[float, str]]
     read: Read
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """How to write a session for an agent; `problems` tells of records what the agent itself would refuse or overlook."""
+
+    write: Write
+    problems: Callable[[Sequence[Any]], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +56,11 @@ class Detection:
 
 READERS: Mapping[str, Reader] = {
     "claude-code": Reader(claude_code_detect.detect, claude_code.read),
+    "messages": Reader(messages_reader.detect, messages_reader.read),
+}
+
+WRITERS: Mapping[str, Writer] = {
+    "messages": Writer(messages_writer.write, messages_validator.problems),
 }
 
 

@@ -7,7 +7,7 @@ surrogates.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from adapters.conversion import Conversion, Json, Message
+from adapters.conversion import Conversion, Json, Message, NativeRecords
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,7 @@ class Session:
 
 def session_of(conversion: Conversion) -> Session:
     """Return what a reader read as a session to write, with no hub in between."""
-    return Session(
-        conversion.meta, tuple(_as_it_came(entry) if isinstance(entry, Message) else entry.body for entry in conversion.entries)
-    )
+    return Session(conversion.meta, tuple(map(_as_it_came, conversion.entries)), conversion.header)
 
 
 def is_message(entry: Json) -> bool:
@@ -74,8 +72,8 @@ def place_of(message: Json, index: int) -> str:
     return f"message {index + 1}" if seq is None else f"seq {seq}"
 
 
-def _as_it_came(message: Message) -> Json:
+def _as_it_came(entry: Message | NativeRecords) -> Json:
     """The body; less the append_id where the reader had to make one up."""
-    if not message.has_made_id:
-        return message.body
-    return {key: value for key, value in message.body.items() if key != "append_id"}
+    if not entry.has_made_id:
+        return entry.body
+    return {key: value for key, value in entry.body.items() if key != "append_id"}
