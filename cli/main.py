@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from cli import (
+    archive_commands,
     demo,
     doctor,
     history_commands,
@@ -16,6 +17,7 @@ from cli import (
     mcp_commands,
     projection_commands,
     push,
+    restore_commands,
     session_commands,
     snapshot_commands,
 )
@@ -46,6 +48,8 @@ def parser() -> argparse.ArgumentParser:
         history_commands,
         log_commands,
         projection_commands,
+        archive_commands,
+        restore_commands,
         mcp_commands,
     ):
         group.register(verbs)

@@ -30,6 +30,8 @@ from sql.migrate import migrate
 from transports.mcp.http import mcp_endpoint
 from transports.rest.app import rest_app
 from transports.service import Service
+from workers.archive.desk import ArchiveDesk
+from workers.archive.worker import ArchiveWorker
 
 log = logging.getLogger("tasuki.serve")
 DATABASE_WAIT_S = 30.0
@@ -44,7 +46,7 @@ async def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
     """
     listening = _bind(settings)
     settings.data_path.mkdir(parents=True, exist_ok=True)
-    async with _postgres(settings) as (dsn, embedded), _hub(settings, dsn) as hub, _skins(hub) as app:
+    async with postgres(settings) as (dsn, embedded), _hub(settings, dsn) as hub, _skins(hub) as app:
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -81,7 +83,7 @@ async def _skins(hub: Service) -> AsyncIterator[ASGIApp]:
 
 
 @contextlib.asynccontextmanager
-async def _postgres(settings: Settings) -> AsyncIterator[tuple[str, EmbeddedPostgres | None]]:
+async def postgres(settings: Settings) -> AsyncIterator[tuple[str, EmbeddedPostgres | None]]:
     """The DSN to use: the one given, else that of the embedded PostgreSQL, running while the context is open."""
     if settings.dsn:
         yield settings.dsn, None
@@ -108,15 +110,18 @@ async def _keep_running(embedded: EmbeddedPostgres, listener: Listener) -> None:
 @contextlib.asynccontextmanager
 async def _hub(settings: Settings, dsn: str) -> AsyncIterator[Service]:
     """A service with its tasks running."""
-    stale = await anyio.to_thread.run_sync(_migrate, dsn)
+    stale = await anyio.to_thread.run_sync(migrated, dsn)
     database = Database(settings, dsn)
     await database.open()
     try:
         await bring_up_to_date(database, stale)
-        hub = await compose(settings, database, dsn)
+        archivist = ArchiveWorker(database, settings.archive_path, settings.archive_remote) if settings.archive else None
+        hub = await compose(settings, database, dsn, archivist)
         async with anyio.create_task_group() as tasks:
             for run in (hub.tails.run, hub.listener.run, hub.committer.run):
                 tasks.start_soon(run)
+            if archivist:
+                tasks.start_soon(archivist.run)
             yield hub
             tasks.cancel_scope.cancel()
     finally:
@@ -124,7 +129,7 @@ async def _hub(settings: Settings, dsn: str) -> AsyncIterator[Service]:
             await database.close()
 
 
-async def compose(settings: Settings, database: Database, dsn: str) -> Service:
+async def compose(settings: Settings, database: Database, dsn: str, archivist: ArchiveWorker | None = None) -> Service:
     """Put a service together on an open database; its tasks (tails, listener, committer) are not started yet."""
     access, reader = Access(database), Reader(database)
     await access.ensure_admin_token(settings.token_path)
@@ -134,9 +139,13 @@ async def compose(settings: Settings, database: Database, dsn: str) -> Service:
         if session_nos is None:
             reader.forget()
         tails.wake(session_nos)
+        if archivist:
+            archivist.wake()
 
     def committed(last_seq: int, session_ids: set[str]) -> None:
         listener.committed(last_seq)
+        if archivist:
+            archivist.wake()
         tails.wake({ref.session_no for ref in map(reader.recall, session_ids) if ref})
 
     listener = Listener(database, settings.listen_dsn or dsn, changed, settings.poll_s, settings.probe_s)
@@ -145,7 +154,8 @@ async def compose(settings: Settings, database: Database, dsn: str) -> Service:
     redactor = Redactor(settings.redaction, settings.redaction_allow)
     hash_key = (await database.call("log_hash_key"))[0][0]
     writer = Writer(settings, database, reader, committer, redactor, hash_key)
-    return Service(settings, database, access, listener, tails, committer, writer)
+    desk = ArchiveDesk(database, settings.archive_path, settings.archive_remote, archivist)
+    return Service(settings, database, access, listener, tails, committer, writer, desk)
 
 
 async def bring_up_to_date(database: Database, stale: list[str]) -> None:
@@ -163,7 +173,7 @@ async def bring_up_to_date(database: Database, stale: list[str]) -> None:
         stale = await outdated(database)
 
 
-def _migrate(dsn: str) -> list[str]:
+def migrated(dsn: str) -> list[str]:
     """Migrate and return the views to be rebuilt, waiting a while for a database that starts at the same time as we do."""
     deadline = time.monotonic() + DATABASE_WAIT_S
     while True:

@@ -98,6 +98,12 @@ class SnapshotNotFound(StoreError):
     code, title = "snapshot_not_found", "No such snapshot"
 
 
+class ArchiveMissing(StoreError):
+    """This host has no archive to look at."""
+
+    code, title = "archive_missing", "There is no archive here"
+
+
 class EventNotFound(StoreError):
     """The log has no event with this seq."""
 
@@ -174,6 +180,12 @@ class Internal(StoreError):
     """A fault of the hub; the log of the server holds it under the request id."""
 
     code = "internal"
+
+
+class RestoreRefused(StoreError):
+    """Nothing was restored: the database is not empty, or the archive cannot be read."""
+
+    code, title = "restore_refused", "The restore is refused"
 
 
 # --- starting

@@ -40,6 +40,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     allowed_hosts: list[str] = []
     allowed_origins: list[str] = []
     log_level: str = "info"
+    archive: bool = True
+    archive_dir: str = ""
+    archive_remote: str = ""
     pool_size_max: int = 10
     poll_s: float = 1.0
     probe_s: float = 30.0
@@ -56,6 +59,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def data_path(self) -> Path:
         """The data directory."""
         return Path(self.data_dir).expanduser().absolute() if self.data_dir else default_data_dir()
+
+    @property
+    def archive_path(self) -> Path:
+        """The Git repository of the archive."""
+        return Path(self.archive_dir).expanduser().absolute() if self.archive_dir else self.data_path / "archive"
 
     @property
     def token_path(self) -> Path:

@@ -46,6 +46,18 @@ async def snapshots(database: Database, ref: SessionRef | None, limit: int, curs
     return dump({"snapshots": [_snapshot(*row) for row in rows[:limit]], "next": _next(rows, limit)}).encode()
 
 
+async def archive_jobs(database: Database, status: str | None, limit: int, cursor: str | None) -> bytes:
+    """Return `{jobs: […], next}`, newest first; `next` is null at the end. Raises InvalidRequest."""
+    if status not in (None, "pending", "running", "done", "failed"):
+        raise InvalidRequest("`status` must be pending, running, done or failed.")
+    rows = await database.call("list_archive_jobs", status=status, before_seq=_cursor(cursor), max_count=limit + 1)
+    names = ("session_id", "up_to_seq", "status", "retry_count", "last_error", "finished_at", "commit_id")
+    jobs = [{"snapshot_id": snapshot_id(seq), **dict(zip(names, job, strict=True))} for seq, *job in rows[:limit]]
+    for job in jobs:
+        job["finished_at"] = utc(job["finished_at"]) if job["finished_at"] else None
+    return dump({"jobs": jobs, "next": _next(rows, limit)}).encode()
+
+
 def snapshot(one: Snapshot) -> bytes:
     """Return one snapshot. Raises SessionDeleted."""
     if one.deleted_seq is not None:

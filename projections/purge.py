@@ -14,7 +14,7 @@ NOT_REACHED = (
     "backups and write-ahead log kept elsewhere (pg_dump files, base backups, archived WAL)",
     "replicas until they have caught up, and readers who have it already",
     "the agents' own stores that the session was pushed from",
-    "clones of the Git archive",
+    "clones of the Git archive, and what its remote keeps of replaced commits",
 )
 
 

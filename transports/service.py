@@ -1,7 +1,7 @@
 """Everything a caller can do, once. REST, MCP and web decode, call, encode; no rule lives in them."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from eventstore import diff, fork, messages, sessions, views
 from eventstore.access import Access, Principal
@@ -26,6 +26,15 @@ WAIT_S_MAX = 60.0
 OnProgress = Callable[[dict[str, Any]], Awaitable[None]]
 
 
+class Archive(Protocol):
+    """What the service asks of the archive; the composer hands it in, since workers are strangers here."""
+
+    async def status(self) -> dict[str, Any]: ...
+    async def retry(self) -> int: ...
+    async def verify(self) -> dict[str, Any]: ...
+    async def start_anew(self) -> None: ...
+
+
 class Service:
     """One hub, as one server process sees it. Made by `cli/serve.py`, used by the skins."""
 
@@ -38,7 +47,9 @@ class Service:
         tails: Tails,
         committer: Committer,
         writer: Writer,
+        archive: Archive,
     ) -> None:
+        self.archive = archive
         self.settings, self.access = settings, access
         self.listener, self.tails, self.committer = (
             listener,
@@ -172,6 +183,11 @@ class Service:
         sides = [await self._side(name) for name in (a, b)]
         return await diff.diff(self._reader, sides[0], sides[1], after, limit)
 
+    async def archive_jobs(self, status: str | None, limit: int, cursor: str | None) -> bytes:
+        """Return a page of archive jobs, newest first, as JSON."""
+        _check_window(limit, 0)
+        return await views.archive_jobs(self._database, status, limit, cursor)
+
     # --- views of the log
 
     async def projections(self) -> dict[str, Any]:
@@ -203,6 +219,8 @@ class Service:
         else:
             report = await purge_event(self._database, self._reader, seq or 0, tell)
         self._reader.forget(report.session_id)
+        if report.events:
+            await self.archive.start_anew()
         return report.as_json()
 
     async def verify_projection(self, name: str, on_progress: OnProgress) -> dict[str, Any]:

@@ -17,6 +17,7 @@ STATUS_OF_CODE: dict[str, int] = {
     "no_such_route": 404,
     "session_not_found": 404,
     "snapshot_not_found": 404,
+    "archive_missing": 404,
     "event_not_found": 404,
     "projection_not_found": 404,
     "method_not_allowed": 405,

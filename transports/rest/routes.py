@@ -137,6 +137,16 @@ OPERATIONS: tuple[Operation, ...] = (
         },
     ),
     Operation("GET", "/v1/log", handlers.read_log, "Read the whole log in order, or wait for the next event", _CURSOR),
+    Operation(
+        "GET",
+        "/v1/archive/jobs",
+        admin.list_archive_jobs,
+        "Which snapshots are in the Git archive",
+        {"status": "Only pending, running, done or failed.", **_LIST},
+    ),
+    Operation("GET", "/v1/admin/archive", admin.archive_status, "How the Git archive is"),
+    Operation("POST", "/v1/admin/archive/retry", admin.retry_archive, "Try now what failed or waits"),
+    Operation("POST", "/v1/admin/archive/verify", admin.verify_archive, "Compare archive and log (JSON lines)"),
     Operation("GET", "/v1/admin/projections", admin.list_projections, "The views of the log, and how a rebuild goes on"),
     Operation(
         "POST", "/v1/admin/projections/{name}/rebuild", admin.rebuild_projection, "Rebuild a view while the hub serves (JSON lines)"
