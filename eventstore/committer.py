@@ -26,6 +26,7 @@ _NOT_THE_REQUESTS_FAULT = (StoreUnavailable, LogBusy)
 @dataclass(eq=False)
 class _Waiting:
     request: AppendRequest
+    size_bytes: int
     answered: anyio.Event = field(default_factory=anyio.Event)
     outcome: list[Appended] | StoreError | None = None
 
@@ -76,7 +77,7 @@ class _Batch:
         sessions = {event.session_id for event in request.events if event.session_id}
         keys = {event.append_key for event in request.events}
         if self.members and (
-            self._events + len(request.events) > BATCH_EVENTS_MAX or self._bytes + request.size_bytes > BATCH_BYTES_MAX
+            self._events + len(request.events) > BATCH_EVENTS_MAX or self._bytes + waiting.size_bytes > BATCH_BYTES_MAX
         ):
             self.is_full = True
             return False
@@ -85,7 +86,7 @@ class _Batch:
             return False
         self.members.append(waiting)
         self._events += len(request.events)
-        self._bytes += request.size_bytes
+        self._bytes += waiting.size_bytes
         self._keys |= keys
         self._sessions |= sessions
         if request.looks_at_session:
@@ -112,7 +113,7 @@ class Committer:
         size = request.size_bytes
         if self._requests and (self._requests >= self._requests_max or self._bytes + size > self._bytes_max):
             raise Overloaded("Too many appends wait to be written. Nothing of this one was; try again shortly.")
-        waiting = _Waiting(request)
+        waiting = _Waiting(request, size)
         self._requests, self._bytes = self._requests + 1, self._bytes + size
         try:
             (self._large if size > LARGE_REQUEST_BYTES else self._small).put(waiting)
