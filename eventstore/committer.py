@@ -10,6 +10,7 @@ Rule 4: a request that the database refuses is tried alone and fails alone.
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 
@@ -154,12 +155,17 @@ class Committer:
             _answer_all(batch, Internal("The append ended without an answer; repeat it with the same append_id."))
             raise
         else:
-            for waiting, outcome in zip(batch, outcomes(requests, rows), strict=True):
-                waiting.answer(outcome)
-            written = [row[1] for row in rows if row[1] and not row[2]]
-            if written:
-                sessions = {event.session_id for request in requests for event in request.events if event.session_id}
-                self._on_commit(max(written), sessions)
+            try:
+                self._wake_readers(requests, rows)  # first: their read is under way while the writers are answered
+            finally:
+                for waiting, outcome in zip(batch, outcomes(requests, rows), strict=True):
+                    waiting.answer(outcome)
+
+    def _wake_readers(self, requests: list[AppendRequest], rows: list[tuple[Any, ...]]) -> None:
+        written = [row[1] for row in rows if row[1] and not row[2]]
+        if written:
+            sessions = {event.session_id for request in requests for event in request.events if event.session_id}
+            self._on_commit(max(written), sessions)
 
 
 def _answer_all(batch: list[_Waiting], error: StoreError) -> None:
