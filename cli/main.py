@@ -20,6 +20,7 @@ from cli import (
     restore_commands,
     session_commands,
     snapshot_commands,
+    worker_commands,
 )
 from cli.terminal import safe, use_utf8
 from eventstore.errors import InvalidSettings, StoreError
@@ -50,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
         projection_commands,
         archive_commands,
         restore_commands,
+        worker_commands,
         mcp_commands,
     ):
         group.register(verbs)
