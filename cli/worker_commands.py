@@ -19,8 +19,8 @@ def register(verbs: Any) -> None:
     archive = parts.add_parser(
         "archive",
         help="the Git archive's worker",
-        description="Write the Git archive of the hub on TASUKI_DSN until interrupted. One worker works at a time; others stand by and\n"
-        "take over. `tasuki serve` runs one too, unless TASUKI_ARCHIVE=off.",
+        description="Write the Git archive of the hub on TASUKI_DSN until interrupted. One works at a time; others stand by\n"
+        "and take over. `tasuki serve` runs one too, unless TASUKI_ARCHIVE=off.",
         epilog="example:\n  TASUKI_DSN=postgresql://… TASUKI_ARCHIVE_DIR=/srv/archive.git tasuki worker archive",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
