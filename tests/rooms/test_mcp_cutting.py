@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mcp_types import CallToolResult
 
 from eventstore.errors import InvalidRequest
-from transports.mcp.results import TOKENS_DEFAULT, TOKENS_MIN, page_of, result, with_short
+from transports.mcp.results import TOKENS_DEFAULT, TOKENS_MAX, TOKENS_MIN, page_of, result, with_short
 from transports.mcp.tokens import count
 from transports.mcp.transcript import page, piece
 from transports.mcp.values import encode
@@ -63,6 +64,11 @@ LARGE = {
 BUDGETS = (TOKENS_MIN, TOKENS_DEFAULT, 30_000)
 
 
+def readable(answer: CallToolResult) -> str:
+    """The text of a tool's answer."""
+    return str(answer.content[0].model_dump()["text"])
+
+
 def tokens(text: str, structured: dict[str, Any]) -> int:
     """What both take."""
     return count(text) + count(encode(structured))
@@ -98,8 +104,9 @@ def pieces(whole: dict[str, Any], field: str) -> list[str]:
     found: list[str] = []
     offset: int | None = 0
     while offset is not None:
-        shown, text = piece(answer_of(whole), field, offset, 200_000)
-        assert tokens(text, shown) <= 200_000
+        shown, text = piece(answer_of(whole), field, offset, TOKENS_MAX)
+        assert tokens(text, shown) <= TOKENS_MAX
+        assert len(result(text, shown).model_dump_json()) < 2**20, "an event of a stream takes no more"
         cut = shown["messages"][0]["cut"]
         found.append(shown["messages"][0]["content"] if field == "content" else cut["piece"])
         assert found[-1] in text
@@ -132,13 +139,13 @@ def test_an_offset_at_the_end_gives_nothing_more():
 @pytest.mark.parametrize("text", ["hello", "我们先备份数据库。" * 10, "\n" * 200, "word " * 300])
 def test_a_page_of_many_shows_the_leading_ones_and_how_to_go_on(text: str):
     messages = [message(seq, content=text) for seq in range(1, 1001)]
-    shown, readable = page(answer_of(*messages, head_seq=5000), TOKENS_DEFAULT)
-    assert tokens(readable, shown) <= TOKENS_DEFAULT
+    shown, told = page(answer_of(*messages, head_seq=5000), TOKENS_DEFAULT)
+    assert tokens(told, shown) <= TOKENS_DEFAULT
     kept = shown["messages"]
     assert kept == messages[: len(kept)]
     assert (shown["left_out"], shown["next_after_seq"], shown["has_more"]) == (1000 - len(kept), len(kept), True)
-    assert f"read_session(session_id='{SESSION}', after_seq={len(kept)})" in readable
-    assert tokens(readable, shown) > TOKENS_DEFAULT / 2, "and uses the budget"
+    assert f"read_session(session_id='{SESSION}', after_seq={len(kept)})" in told
+    assert tokens(told, shown) > TOKENS_DEFAULT / 2, "and uses the budget"
 
 
 def test_a_large_message_that_is_not_the_first_waits_for_its_own_page():
@@ -161,16 +168,16 @@ def test_a_list_is_cut_to_the_budget_and_its_cursor_goes_on(size: int):
     answer = page_of({"sessions": sessions, "next": "1"}, "sessions", lambda one: one["meta"]["title"], "none")
     shown = answer.structured_content
     assert shown is not None
-    assert tokens(answer.content[0].text, shown) <= TOKENS_DEFAULT
+    assert tokens(readable(answer), shown) <= TOKENS_DEFAULT
     kept = shown["sessions"]
     assert (shown["next"], shown["left_out"]) == (str(kept[-1]["seq"]), 400 - len(kept))
     assert ("cut" in kept[0]) == (size > 10)
-    assert f"cursor='{shown['next']}'" in answer.content[0].text
+    assert f"cursor='{shown['next']}'" in readable(answer)
 
 
 def test_the_end_of_a_list_has_no_next():
     answer = page_of({"sessions": [], "next": None}, "sessions", str, "none")
-    assert (answer.structured_content, answer.content[0].text) == ({"sessions": []}, "none")
+    assert (answer.structured_content, readable(answer)) == ({"sessions": []}, "none")
 
 
 def test_meta_in_an_answer_is_cut_too():
@@ -186,7 +193,7 @@ def test_what_cannot_be_carried_is_replaced_and_said():
     assert answer.structured_content is not None
     note = answer.structured_content.pop("note")
     assert answer.structured_content == {"content": "x\ufffdy", "\ufffd": ["😀"]}
-    assert answer.content[0].text == f"x\ufffdy\n{note}"
+    assert readable(answer) == f"x\ufffdy\n{note}"
     assert "note" not in (result("😀", {"a": 1.5}).structured_content or {})
 
 

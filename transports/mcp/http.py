@@ -1,10 +1,14 @@
 """MCP over streamable HTTP, stateless: each request stands alone, so a restart strands no client and there is no session to lose.
 
-The token, Host and Origin were checked before; `scope` says who calls. A body posted by hand, without the headers that the
-protocol wants (as curl sends it), is answered as JSON.
+The token, Host and Origin were checked before; `scope` says who calls.
+
+1. A body posted by hand, without the headers that the protocol wants (as curl sends it), is answered as JSON.
+2. So is all that a handshake-era client asks, but for reads, which may wait and report progress. The SDK would give the rest as
+   an event of a stream, too, and its own client takes no event over 1 MiB: no message of 12 MB.
+3. A client that goes away is noticed in each case, and what was done for it ends.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from http import HTTPStatus
@@ -14,6 +18,7 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import PARSE_ERROR
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
@@ -27,13 +32,17 @@ from transports.mcp.watch import Watch
 from transports.service import Service
 
 _JSON, _SSE = "application/json", "text/event-stream"
+_UNTOLD_VERSION = "2025-03-26"  # of a client that does not say which it speaks
 
 
 class McpEndpoint:
     """The ASGI application at /mcp. It answers while `running` is open."""
 
-    def __init__(self, server: Server[Any], request_bytes_max: int) -> None:
-        self._request_bytes_max = request_bytes_max
+    def __init__(
+        self, server: Server[Any], request_bytes_max: int, has_progress: Callable[[bytes], bool] = lambda content: True
+    ) -> None:
+        """`has_progress` tells by its body whether a request may have something to say before its answer."""
+        self._request_bytes_max, self._has_progress = request_bytes_max, has_progress
         self._streaming = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=request_bytes_max)
         self._plain = StreamableHTTPSessionManager(
             server, stateless=True, json_response=True, max_request_body_size=request_bytes_max
@@ -63,7 +72,7 @@ class McpEndpoint:
             is_answered = True
             await send(message)
 
-        if _SSE in headers.get("accept", ""):
+        if _SSE in headers.get("accept", "") and (_is_modern(headers) or self._has_progress(content)):
             await self._streaming.handle_request(scope, body.replay(content, receive), answer)
         else:
             await _until_gone(self._plain, scope, content, receive, answer)
@@ -81,7 +90,13 @@ def mcp_endpoint(service: Service) -> McpEndpoint:
         who = scope["tasuki.principal"]
         return LocalHub(service, who if who.client else replace(who, client=client_name(context)))
 
-    return McpEndpoint(mcp_server(hub_of, Watch(service.tails.stopping)), service.settings.request_bytes_max)
+    server = mcp_server(hub_of, Watch(service.tails.stopping))
+    return McpEndpoint(server, service.settings.request_bytes_max, lambda content: b'"read_session"' in content)
+
+
+def _is_modern(headers: Headers) -> bool:
+    """Whether the SDK will take the request for one of the era that answers as JSON by itself where that is possible."""
+    return headers.get("mcp-protocol-version", _UNTOLD_VERSION) not in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 async def _until_gone(manager: StreamableHTTPSessionManager, scope: Scope, content: bytes, receive: Receive, send: Send) -> None:

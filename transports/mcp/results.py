@@ -10,7 +10,7 @@ from transports.mcp.tokens import count
 from transports.mcp.values import NOTE, carried, encode
 
 TOKENS_DEFAULT = 8000
-TOKENS_MIN, TOKENS_MAX = 2000, 200_000
+TOKENS_MIN, TOKENS_MAX = 2000, 100_000  # SDKs take no event over 1 MiB, which a result may be
 ENVELOPE_TOKENS = 900  # names, cursors and notes around the items
 _LINE_CHARS = 200
 
