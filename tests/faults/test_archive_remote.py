@@ -1,0 +1,136 @@
+"""The archive's remote and its workers: a remote that hangs delays nothing, one that went another way is not overwritten, and
+of two workers one stands by."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hubs import running_hub
+from restclient import Rest
+
+
+def git(path: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(path), "-c", "user.name=t", "-c", "user.email=t@localhost", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+async def until(rest: Rest, **wanted: Any) -> dict[str, Any]:
+    """The archive's status when it is as wanted."""
+    with anyio.fail_after(40):
+        while True:
+            status = await rest.call("GET", "/v1/admin/archive")
+            if all(status[name] == value for name, value in wanted.items()):
+                return status
+            await anyio.sleep(0.05)
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q", "--bare", str(tmp_path / "remote"))
+    return tmp_path / "remote"
+
+
+async def test_what_is_committed_is_pushed_with_its_tags(database: str, remote: Path):
+    with running_hub(database, archive_remote=remote) as hub:
+        async with hub.client() as http:
+            rest = Rest(http, "p")
+            session = await rest.create()
+            taken = await rest.snapshot(session)
+            status = await until(rest, done=1, to_push=0)
+            assert status["remote"] == str(remote)
+            assert git(remote, "tag").split() == [f"snapshot-{taken['seq']}"]
+            assert git(remote, "rev-parse", "main") == git(hub.log_path.parent / "archive", "rev-parse", "main")
+
+
+async def test_a_remote_that_went_another_way_is_reported_and_left_alone(database: str, remote: Path, tmp_path: Path):
+    git(tmp_path, "clone", "-q", str(remote), str(tmp_path / "other"))
+    git(tmp_path / "other", "commit", "-q", "--allow-empty", "-m", "not ours")
+    git(tmp_path / "other", "push", "-q", "origin", "HEAD:main")
+    theirs = git(remote, "rev-parse", "main")
+    with running_hub(database, archive_remote=remote) as hub:
+        async with hub.client() as http:
+            rest = Rest(http, "p")
+            await rest.snapshot(await rest.create())
+            status = await until(rest, done=1)
+            while not status["push_error"]:
+                status = await until(rest, done=1)
+            assert "another way" in status["push_error"]
+            assert git(remote, "rev-parse", "main") == theirs
+
+
+async def test_a_remote_that_hangs_delays_nothing_but_the_push(database: str, remote: Path, tmp_path: Path):
+    git(remote, "config", "daemon.receivepack", "true")
+    with hanging(remote) as (address, let_go), running_hub(database, archive_remote=address) as hub:
+        async with hub.client() as http:
+            rest = Rest(http, "p")
+            session = await rest.create()
+            for n in range(30):
+                await rest.append(session, str(n))
+                await rest.snapshot(session)
+            status = await until(rest, done=30)
+            assert status["to_push"] == 30
+            let_go()
+            await until(rest, done=30, to_push=0, push_error=None)
+    assert len(git(remote, "tag").split()) == 30
+
+
+@contextmanager
+def hanging(remote: Path) -> Iterator[tuple[str, Any]]:
+    """A remote whose hook sleeps until it is let go."""
+    gate = remote.parent / "gate"
+    hook = remote / "hooks" / "pre-receive"
+    hook.write_text(f"#!/bin/sh\nwhile [ ! -e {gate} ]; do sleep 0.1; done\n")
+    hook.chmod(0o755)
+    try:
+        yield str(remote), gate.touch
+    finally:
+        gate.touch()
+
+
+@contextmanager
+def worker(dsn: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    env = {"PATH": os.environ["PATH"], "TASUKI_DSN": dsn, "TASUKI_DATA_DIR": str(folder), "HOME": str(folder)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cli.main", "worker", "archive"], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    try:
+        assert process.stdout
+        assert b"The archive is at" in process.stdout.readline()
+        yield process
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+async def test_of_two_workers_one_works_and_the_other_takes_over(database: str):
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two, running_hub(database, archive="off") as hub:
+        async with hub.client() as http:
+            rest = Rest(http, "p")
+            session = await rest.create()
+            with worker(database, Path(one)) as first:
+                await rest.snapshot(session)
+                await until(rest, done=1)
+                with worker(database, Path(two)):
+                    first.send_signal(signal.SIGSTOP)
+                    await rest.append(session, "while the first is frozen")
+                    await rest.snapshot(session)
+                    await anyio.sleep(1)  # it had the time to do what it must not do
+                    assert not (Path(two) / "archive").exists()
+                    first.send_signal(signal.SIGCONT)
+                    await until(rest, done=2)
+                    assert len(git(Path(one) / "archive", "tag").split()) == 2
+                    first.kill()
+                    first.wait()
+                    await rest.snapshot(session)
+                    await until(rest, done=3)
+                    assert len(git(Path(two) / "archive", "tag").split()) == 3, "the other one has all of them"
