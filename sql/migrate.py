@@ -100,7 +100,7 @@ def _refresh(connection: psycopg.Connection) -> bool:
 
 def _stale(connection: psycopg.Connection) -> list[str]:
     """The projections to be rebuilt; what a log without events lacks is made at once. Raises SchemaNewer."""
-    found = dict(connection.execute("select name, version from store.projections").fetchall())
+    found: dict[str, int] = dict(connection.execute("select name, version from store.projections").fetchall())
     row = connection.execute("select exists (select from store.log)").fetchone()
     is_empty = row is not None and not row[0]
     stale = []

@@ -109,8 +109,8 @@ def worker(dsn: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.send_signal(signal.SIGCONT)
         process.kill()
         process.wait()
-        if process.stdout:
-            process.stdout.close()
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 async def test_of_two_workers_one_works_and_the_other_takes_over(database: str):
