@@ -216,7 +216,7 @@ async def test_noise_is_answered_without_a_fault_and_leaves_nothing_behind(hub):
         for session_id in sessions:
             await rest.append(session_id, "the first")
         snapshots = [(await rest.snapshot(session_id))["snapshot_id"] for session_id in sessions]
-        await _first_stream(http)
+        await _first_stream(http, quiet)
         tasks_before = await tasks_of(http)
 
         noise, evidence = Noise(20261130, sessions, snapshots, (quiet, head_seq)), Evidence()
@@ -236,10 +236,11 @@ async def test_noise_is_answered_without_a_fault_and_leaves_nothing_behind(hub):
     assert hub.stop() == 0
 
 
-async def _first_stream(http: httpx2.AsyncClient) -> None:
+async def _first_stream(http: httpx2.AsyncClient, session_id: str) -> None:
     """Have the hub answer as a stream once: the library for streams then starts a task that stays."""
     accept = {"Accept": "application/json, text/event-stream"}
-    response = await http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}, headers=accept)
+    params = {"name": "read_session", "arguments": {"session_id": session_id}}
+    response = await http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers=accept)
     assert response.headers["content-type"].startswith("text/event-stream")
 
 
