@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -16,10 +17,11 @@ from typing import Any
 
 import anyio
 
-from bench import append, fanout, growth, large, page, tail
+from bench import append, fanout, growth, large, page, tail, views
 from bench.report import Row, exit_code, table, verdict
 from bench.rounds import Plan
 from bench.stage import Stage
+from eventstore.errors import EmbeddedUnavailable
 
 PARTS: dict[str, Callable[[Stage, Plan], Awaitable[list[Row]]]] = {
     "append": append.measure,
@@ -28,16 +30,30 @@ PARTS: dict[str, Callable[[Stage, Plan], Awaitable[list[Row]]]] = {
     "fan-out": fanout.measure,
     "large": large.measure,
     "growth": growth.measure,
+    "views": views.measure,
 }
 LIMIT_S = 900.0
+COULD_NOT_RUN = 3
 ROUNDS, ROUNDS_QUICK = 5, 3
 
 
 def main() -> int:
     options = _parser().parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what was started is ended
     plan = Plan(options.rounds or (ROUNDS_QUICK if options.quick else ROUNDS), options.quick)
     began = time.monotonic()
-    rows, postgres = anyio.run(_measure, options.only or list(PARTS), plan, backend_options={"use_uvloop": sys.platform != "win32"})
+    try:
+        rows, postgres = anyio.run(
+            _measure, options.only or list(PARTS), plan, backend_options={"use_uvloop": sys.platform != "win32"}
+        )
+    except KeyboardInterrupt:
+        return 130
+    except TimeoutError:
+        print(f"bench: not done within {LIMIT_S:.0f} s", file=sys.stderr)
+        return COULD_NOT_RUN
+    except (EmbeddedUnavailable, OSError) as error:
+        print(f"bench: it could not run: {error}", file=sys.stderr)
+        return COULD_NOT_RUN
     print(table(rows), verdict(rows), f"{time.monotonic() - began:.0f} s", sep="\n\n")
     if options.json:
         about = {"date": datetime.now(UTC).date().isoformat(), **_machine(postgres), "quick": plan.is_quick, "rounds": plan.rounds}

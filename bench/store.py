@@ -3,7 +3,8 @@
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import anyio
 
@@ -47,6 +48,13 @@ class Store:
             role=event.role,
         )
         await self.committer.submit(AppendRequest([again], writer_no=1))
+
+    async def fork(self, parent_id: str, facts: dict[str, Any]) -> str:
+        """Fork a session, with facts as the hub derives them, and return the fork's id."""
+        event = _creation(new_session_id())
+        again = replace(event, kind="session.forked", session_id=parent_id, facts={**facts, "session_id": event.new_id})
+        await self.committer.submit(AppendRequest([again], writer_no=1))
+        return event.new_id or ""
 
     async def new_sessions(self, count: int) -> list[str]:
         """Create sessions and return their ids."""

@@ -3,22 +3,25 @@
 Rule 1: the live projection is touched by one transaction only, the swap; killed anywhere, it still serves.
 Rule 2: the append lock is held for the last rows only, and at most SWAP_MS_MAX; if that is not enough, it is let go, the new
         projection catches up further, and the swap is tried again.
-Rule 3: one rebuild at a time; what a killed one left is dropped by the next.
+Rule 3: appends come first: after each range it rests for a part of the time that the range took.
+Rule 4: one rebuild at a time; what a killed one left is dropped by the next.
 """
 
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
 from eventstore.db import Database, Dedicated
-from eventstore.errors import LogBusy, RebuildRunning, StoreUnavailable
+from eventstore.errors import LogBusy, RebuildRunning, StoreError, StoreUnavailable
 from projections.registry import projection
 from sql.migrate import Projection
 
 RANGE_EVENTS = 20_000
+REST_SHARE = 0.25
 SWAP_MS_MAX = 200
 SWAP_TRIES = 50
 _LAST_EVENTS = 2_000
@@ -71,7 +74,8 @@ async def rebuild(database: Database, name: str, on_progress: OnProgress) -> Pro
             done = await _fold(work, one, 0, on_progress)
             return await _swap(work, one, done, on_progress)
         except BaseException:
-            with anyio.CancelScope(shield=True):
+            # cancelled in a call, the connection is gone, and the lock with it: the next rebuild drops what is left
+            with anyio.CancelScope(shield=True), suppress(StoreError):
                 await work.call("end_rebuild")
             raise
 
@@ -81,7 +85,9 @@ async def _fold(work: Dedicated, one: Projection, done_seq: int, on_progress: On
     began, head = time.monotonic(), await head_of(work)
     while head - done_seq > _LAST_EVENTS or done_seq == 0 < head:
         last = min(done_seq + RANGE_EVENTS, head)
+        range_began = time.monotonic()
         await work.call("rebuild_range", projection=one.name, from_seq=done_seq + 1, to_seq=last)
+        await anyio.sleep(REST_SHARE * (time.monotonic() - range_began))
         done_seq = last
         await on_progress(Progress(done_seq, head, time.monotonic() - began))
         if done_seq == head:
