@@ -8,13 +8,15 @@
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 from adapters.conversion import Json
 from adapters.report import Report
 from adapters.session import place_of
+
+RENAMED = "not valid here, or used twice; another one is written"
 
 
 @dataclass(slots=True)
@@ -49,11 +51,12 @@ def pair(
     is_valid: Callable[[str], bool] = bool,
     make_id: Callable[[str], str] = lambda seed: f"call_{digest(seed)}",
     fixed: Collection[int] = (),
+    taken: Collection[str] = (),
 ) -> Pairing:
     """Pair the calls and results of standard messages.
 
     `is_valid` tells whether the target takes an id, `make_id` makes one of a seed; the calls of the messages in `fixed`
-    keep their ids whatever they are, and no other call gets one of those.
+    keep their ids whatever they are, and no other call gets one of those, nor one of `taken`.
     """
     pairing = Pairing()
     open_calls: dict[str, list[tuple[int, PairedCall]]] = defaultdict(list)
@@ -80,7 +83,7 @@ def pair(
             pairing.doubled[index] = names[name]
         else:
             pairing.orphans.add(index)
-    _name(pairing, messages, is_valid, make_id, fixed)
+    _name(pairing, is_valid, make_id, fixed, {*taken, *_ids(messages, fixed)})
     return pairing
 
 
@@ -89,16 +92,12 @@ def digest(seed: str) -> str:
     return sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def report_pairing(report: Report, pairing: Pairing, messages: Sequence[Json], of: Mapping[int, object] | None = None) -> None:
-    """Warn of what was repaired; `of` names the messages that were written anew (those at home are not repaired)."""
-
-    def where(index: int) -> str | None:
-        return place_of(messages[index], index) if of is None or index in of else None
-
+def report_pairing(report: Report, pairing: Pairing, messages: Sequence[Json], of: Collection[int] | None = None) -> None:
+    """Warn of ids that are not written as they were; `of` names the messages that were written anew (default: all)."""
     for index, calls in pairing.calls.items():
-        for call in calls:
-            if call.is_renamed and (place := where(index)):
-                report.warn("fields/assistant.tool_calls[].id", "not valid here, or used twice; another one is written", place)
+        count = sum(call.is_renamed for call in calls)
+        if count and (of is None or index in of):
+            report.warn("fields/assistant.tool_calls[].id", RENAMED, place_of(messages[index], index), count)
 
 
 def _nearest(calls: Sequence[tuple[int, PairedCall]]) -> int | None:
@@ -114,15 +113,14 @@ def _answer(pairing: Pairing, index: int, call: PairedCall, result: int) -> None
     pairing.answered[result] = index, call
 
 
+def _ids(messages: Sequence[Json], indexes: Iterable[int]) -> Iterator[str]:
+    return (call["id"] for index in indexes for call in messages[index].get("tool_calls") or ())
+
+
 def _name(
-    pairing: Pairing,
-    messages: Sequence[Json],
-    is_valid: Callable[[str], bool],
-    make_id: Callable[[str], str],
-    fixed: Collection[int],
+    pairing: Pairing, is_valid: Callable[[str], bool], make_id: Callable[[str], str], fixed: Collection[int], taken: set[str]
 ) -> None:
     """Give each call an id that the target takes and that no other has (law 4)."""
-    taken = {call["id"] for index in fixed for call in messages[index].get("tool_calls") or ()}
     count: Counter[str] = Counter()
     for index, calls in pairing.calls.items():
         for call in calls if index not in fixed else ():

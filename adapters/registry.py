@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 from adapters.claude_code import detect as claude_code_detect
 from adapters.claude_code import reader as claude_code
+from adapters.claude_code import validator as claude_code_validator
+from adapters.claude_code import writer as claude_code_writer
 from adapters.conversion import Conversion
 from adapters.messages import reader as messages_reader
 from adapters.messages import validator as messages_validator
@@ -60,6 +62,7 @@ READERS: Mapping[str, Reader] = {
 }
 
 WRITERS: Mapping[str, Writer] = {
+    "claude-code": Writer(claude_code_writer.write, claude_code_validator.problems),
     "messages": Writer(messages_writer.write, messages_validator.problems),
 }
 

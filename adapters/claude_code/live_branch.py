@@ -90,7 +90,7 @@ class Tree:
 
 def live_branch(tree: Tree) -> list[Line]:
     """Return the nodes of the live branch in the order they are to be read (laws 1 to 5)."""
-    leaf = _newest_leaf(tree)
+    leaf = newest_leaf(tree)
     return with_parallel_lines(tree, walk(tree, leaf.uuid)) if leaf else []
 
 
@@ -105,7 +105,8 @@ def walk(tree: Tree, uuid: str) -> list[Line]:
     return list(tree.upward(uuid))[::-1]
 
 
-def _newest_leaf(tree: Tree) -> Line | None:
+def newest_leaf(tree: Tree) -> Line | None:
+    """Return the line where a resumed session goes on (laws 2 and 3); None where nothing was said."""
     ends = (uuid for uuid in tree.nodes if uuid not in tree.parents)
     nearest = (next((node for node in tree.upward(end) if node.is_message), None) for end in ends)
     leaves = [leaf for leaf in nearest if leaf is not None]

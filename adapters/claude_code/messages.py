@@ -48,13 +48,13 @@ class Converted:
     is_reordered: bool = False  # blocks of different kinds stood in another order than the messages have them
 
 
-def convert(line: Line, raw: bytes, parsed: Parsed, around: Around) -> Converted:
-    """Return what a live user or assistant line says."""
+def convert(line: Line, raw: bytes, parsed: Parsed, around: Around, digest: str = "") -> Converted:
+    """Return what a live user or assistant line says. `digest` is that of the line's text, where it is known already."""
     record: Json = parsed.value
     done = Converted()
     message = record.get("message")
     message = message if isinstance(message, dict) else {}
-    digest = sha256(raw).hexdigest()[:16]
+    digest = digest or sha256(raw).hexdigest()[:16]
     read = _assistant if line.type == "assistant" else _user
     bodies = read(record, message, digest, around, done)
     common = _common_metadata(line, record, around)

@@ -1,0 +1,279 @@
+"""Standard messages to Claude Code: a transcript that its resume command goes on with.
+
+**Home.** Lines that came from Claude Code go back as they were, in the order of their file, dead branches and progress
+lines too: no repair, no new ids. Three things may differ, and only when asked for or needed, each with a warning: the
+session's id (`Target.session_id`), the working directory (`Target.cwd`), and a parent that is not among the lines (a fork
+of the session holds no progress lines) gives way to the nearest message above it.
+
+**Foreign.** What others said becomes lines of one chain (`foreign`), with ids made of the messages' own, so that writing
+again gives the same lines.
+
+**Mixed.** Foreign messages are attached at the live end of what was there before them; lines that Claude Code wrote after
+them follow. So a session that went through other agents and came home is one file.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from adapters.claude_code.chain import Chain, Envelope, moment_ms
+from adapters.claude_code.foreign import Foreign
+from adapters.claude_code.home import Home, HomeLine, gather
+from adapters.claude_code.live_branch import Tree, newest_leaf, subagent_branch
+from adapters.claude_code.names import is_tool_id, is_uuid, made_tool_id, project_key, session_uuid
+from adapters.claude_code.records import AGENT, text_of
+from adapters.conversion import Json
+from adapters.pairing import PairedCall, Pairing, digest, pair
+from adapters.report import Report
+from adapters.session import Session, metadata_of
+from adapters.target import Target, UnknownVersion
+from adapters.written import Written
+from eventstore.wire import codec
+
+NEWEST = "2.1.144"
+TITLE_CHARS_MAX = 80
+_known_version = re.compile(r"[12]\.\d{1,4}\.\d{1,4}", re.ASCII)
+
+
+def write(session: Session, target: Target, subagents: Sequence[Session] = ()) -> Written:
+    """Return the transcript's lines, and those of its sub-agents as files of their own. Raises UnknownVersion."""
+    if target.version and not _known_version.fullmatch(target.version):
+        raise UnknownVersion(f"Claude Code {target.version[:40]!a} is not known; known are 1.x and 2.x, newest {NEWEST}.")
+    version = target.version or NEWEST
+    work = _Work(session, target, version, _session_id(session, target), isinstance(session.meta.get("subagent"), dict))
+    children = tuple(_Work(child, target, version, work.envelope.session_id, is_subagent=True) for child in subagents)
+    return replace(_written(work, {}), subagents=tuple(_written(child, work.call_ids) for child in children))
+
+
+def _written(work: "_Work", call_ids: Mapping[str, str]) -> Written:
+    envelope = work.envelope
+    lines = tuple(line + b"\n" for line in work.lines())
+    folder = f"projects/{project_key(envelope.cwd)}/{envelope.session_id}"
+    return Written(
+        agent=AGENT,
+        version=envelope.version,
+        session_id=f"agent-{envelope.agent_id}" if envelope.agent_id else envelope.session_id,
+        records=lines,
+        report=work.report.to_dict(),
+        path=f"{folder}/subagents/agent-{envelope.agent_id}.jsonl" if envelope.agent_id else f"{folder}.jsonl",
+        sidecar=_sidecar(work.session.meta, call_ids),
+    )
+
+
+class _Work:
+    """One file: its home lines, its runs of foreign messages, and how they stand together."""
+
+    def __init__(self, session: Session, target: Target, version: str, session_id: str, is_subagent: bool) -> None:
+        self.report = Report(AGENT, version, "from_standard")
+        self.session, self.target = session, target
+        self.messages = session.messages
+        self.home = gather(session, self.report)
+        self.envelope = self._envelope(version, session_id, is_subagent)
+        self.pairing = self._pair()
+        self.names = _names(self.messages)
+        self._foreign = Foreign(self.messages, self.names, self.pairing, target.model, self.report)
+
+    @property
+    def call_ids(self) -> Mapping[str, str]:
+        """The ids that calls have here, by those they have in the session."""
+        return {call.call["id"]: call.id for calls in self.pairing.calls.values() for call in calls}
+
+    def lines(self) -> list[bytes]:
+        """Return the file's lines, without line ends."""
+        self._rewrite()
+        runs: dict[int | None, list[list[int]]] = defaultdict(list)
+        for run in _runs(self.home, len(self.messages)):
+            runs[self._place(run)].append(run)
+        written = {place: self._write(of_place, place) for place, of_place in runs.items()}
+        self._mend(written)
+        out: list[bytes] = []
+        for line in self.home.lines:
+            out += map(_to_bytes, written.pop(line.number, ()))
+            out.append(line.to_bytes())
+        out += map(_to_bytes, written.get(None, ()))
+        if runs and not self.home.lines and not self.envelope.agent_id:
+            out.append(_to_bytes(self._title()))
+        return out
+
+    def _envelope(self, version: str, session_id: str, is_subagent: bool) -> Envelope:
+        meta = self.session.meta
+        cwd = self.target.cwd or text_of(meta, "cwd")
+        if not cwd and self.home.foreign:
+            self.report.warn("fields/cwd", "no working directory is known: give one, or the agent will not list the session", "")
+        agent_id = ""
+        if is_subagent:
+            link = meta.get("subagent")
+            agent_id = text_of(link, "agent_id") if isinstance(link, dict) else ""
+            if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", agent_id):
+                agent_id = digest(agent_id or text_of(meta, "native_session_id") or str(len(self.messages)))[:7]
+        return Envelope(session_id, cwd, version, text_of(meta, "git_branch"), agent_id)
+
+    def _pair(self) -> Pairing:
+        at_home = [index for index in self.home.of_message if self.messages[index].get("tool_calls")]
+        taken = {call for line in self.home.lines for call in line.line.calls}
+        return pair(self.messages, is_tool_id, made_tool_id, at_home, taken)
+
+    def _place(self, run: Sequence[int]) -> int | None:
+        """The number of the line that a run stands before; None: at the end."""
+        before = max((line.number for index, line in self.home.of_message.items() if index < run[0]), default=0)
+        after = [line.number for index, line in self.home.of_message.items() if index > run[-1]]
+        return min((number for number in after if number > before), default=None)
+
+    def _write(self, runs: Sequence[Sequence[int]], place: int | None) -> list[Json]:
+        """Return the lines of the runs of one place, attached to what stands before it."""
+        first = runs[0][0]
+        before = [line for line in self.home.lines if place is None or line.number < place]
+        previous = self.home.of_message.get(first - 1)
+        parent = _live_end(before, is_subagent=bool(self.envelope.agent_id)) if place is None else None
+        if parent is None and previous:
+            parent = previous.line.uuid
+        time_ms = max((moment for line in before if (moment := moment_ms(line.line.timestamp)) is not None), default=0)
+        chain = Chain(self.envelope, self.target.now_ms, parent or None, time_ms)
+        lines = self._foreign.run(runs[0], chain, self._open_calls(first - 1))
+        return lines + [line for run in runs[1:] for line in self._foreign.run(run, chain)]
+
+    def _open_calls(self, index: int) -> list[tuple[int, PairedCall, str]]:
+        """The calls of the reply that ends at this message, at home, that no message at home answers; with their lines."""
+        found: list[tuple[int, PairedCall, str]] = []
+        reply_id: Any = None
+        while index in self.home.of_message and self.messages[index]["role"] in ("assistant", "tool"):
+            message = self.messages[index]
+            if message["role"] == "assistant":
+                own = metadata_of(message).get("reply_id")
+                if found and own != reply_id:
+                    break
+                reply_id = own
+                uuid = self.home.of_message[index].line.uuid
+                found[:0] = [(index, call, uuid) for call in self.pairing.calls.get(index, ())]
+                if not reply_id:
+                    break
+            index -= 1
+        return [item for item in found if item[1].result is None or item[1].result not in self.home.of_message]
+
+    def _rewrite(self) -> None:
+        """Give the lines at home another session id or working directory, where the target asks for it."""
+        old_id, old_cwd = text_of(self.session.meta, "native_session_id"), text_of(self.session.meta, "cwd")
+        new_id = self.envelope.session_id if self.target.session_id else ""
+        for line in self.home.lines:
+            record = line.record
+            if record is None:
+                continue
+            if new_id and new_id != old_id and isinstance(record.get("sessionId"), str) and record["sessionId"] != new_id:
+                line.record = record = record | {"sessionId": new_id}
+                self.report.warn("lines/sessionId", "the session has another id here", f"line {line.number}")
+            cwd = _moved(record.get("cwd"), old_cwd, self.target.cwd)
+            if cwd:
+                line.record = record | {"cwd": cwd}
+                self.report.warn("lines/cwd", "the working directory is another one here", f"line {line.number}")
+
+    def _mend(self, written: Mapping[int | None, Sequence[Json]]) -> None:
+        """Give a message whose parent is not in the file the nearest one above it that is."""
+        uuids = {line.line.uuid for line in self.home.lines} | {line["uuid"] for lines in written.values() for line in lines}
+        for line in self.home.lines:
+            if line.message is None or line.record is None or not line.line.parent or line.line.parent in uuids:
+                continue
+            above = metadata_of(self.messages[line.message]).get("parent_id")
+            run = written.get(line.number)
+            if above not in uuids:
+                above = run[-1]["uuid"] if run else None
+            if above and above != line.line.uuid:
+                line.record = line.record | {"parentUuid": above}
+                self.report.warn(
+                    "lines/parentUuid", "its parent is not in the session; the message above it is", f"line {line.number}"
+                )
+
+    def _title(self) -> Json:
+        title = text_of(self.session.meta, "title")
+        if not title:
+            title = next((text for message in self.messages if (text := _first_line(message))), "Session from elsewhere")
+        self.report.note("synthesised", "lines/custom-title", "so that the session is listed by its title", "the last line")
+        return {"type": "custom-title", "customTitle": title[:TITLE_CHARS_MAX], "sessionId": self.envelope.session_id}
+
+
+def _runs(home: Home, count: int) -> Iterator[list[int]]:
+    """Yield the runs of neighbouring foreign messages."""
+    run: list[int] = []
+    foreign = set(home.foreign)
+    for index in range(count):
+        if index in foreign:
+            run.append(index)
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _live_end(lines: Sequence[HomeLine], *, is_subagent: bool) -> str | None:
+    tree = Tree(line.line for line in lines)
+    if is_subagent:
+        branch = subagent_branch(tree)
+        return branch[-1].uuid if branch else None
+    end = newest_leaf(tree)
+    return end.uuid if end else None
+
+
+def _names(messages: Sequence[Json]) -> list[str]:
+    """What the uuids of lines are made of: the append_id, or what stands for it; each once."""
+    seen: Counter[str] = Counter()
+    names: list[str] = []
+    for index, message in enumerate(messages):
+        name = message.get("append_id")
+        if not isinstance(name, str) or not name:
+            name = f"{index}:{digest(codec.dump({key: message[key] for key in message if key != 'native'}))}"
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return names
+
+
+def _session_id(session: Session, target: Target) -> str:
+    """The wanted id; else that of the agent where it goes home; else one made of what names the session."""
+    meta = session.meta
+    native_id = text_of(meta, "native_session_id")
+    link = meta.get("subagent")
+    if isinstance(link, dict) and is_uuid(text_of(link, "parent_session_id")):
+        native_id = text_of(link, "parent_session_id")
+    if target.session_id:
+        return session_uuid(target.session_id)
+    if text_of(meta, "agent_source") in ("", AGENT) and is_uuid(native_id):
+        return native_id
+    first = session.messages[0] if session.messages else {}
+    own = native_id and f"{text_of(meta, 'agent_source')}:{native_id}"
+    return session_uuid(own or text_of(first, "session_id") or _names([first])[0] if first else own or "nothing")
+
+
+def _sidecar(meta: Json, call_ids: Mapping[str, str]) -> Json | None:
+    """What the agent keeps beside a sub-agent's file."""
+    link = meta.get("subagent")
+    if not isinstance(link, dict):
+        return None
+    call = text_of(link, "tool_use_id")
+    told = {
+        "agentType": text_of(link, "agent_type"),
+        "toolUseId": call_ids.get(call, call),
+        "parentAgentId": text_of(link, "parent_agent_id"),
+    }
+    return {key: value for key, value in told.items() if value} or None
+
+
+def _moved(cwd: Any, old: str, new: str) -> str:
+    """A line's working directory under another root; "" where it stays."""
+    if not isinstance(cwd, str) or not new or not old or new == old:
+        return ""
+    rest = cwd.removeprefix(old.rstrip("/\\"))
+    if rest == cwd or rest[:1] not in ("", "/", "\\"):
+        return ""
+    return new.rstrip("/\\") + (rest.replace("\\", "/") if "/" in new else rest) or new
+
+
+def _first_line(message: Json) -> str:
+    content = message.get("content")
+    if message["role"] != "user" or metadata_of(message).get("origin") == "harness" or not isinstance(content, str):
+        return ""
+    return next((line.strip() for line in content.splitlines() if line.strip()), "")
+
+
+def _to_bytes(record: Json) -> bytes:
+    return codec.dump(record).encode()
