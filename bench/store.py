@@ -49,6 +49,22 @@ class Store:
         )
         await self.committer.submit(AppendRequest([again], writer_no=1))
 
+    async def snapshot(self, session_id: str) -> tuple[int, int]:
+        """Take a snapshot at a session's head; return its number and the seq that it covers."""
+        head: int = (await self.reader.session_row(session_id))["head_seq"]
+        append_id = new_append_id()
+        event = NewEvent(
+            kind="snapshot.created",
+            session_id=session_id,
+            append_id=append_id,
+            append_key=append_key(session_id, append_id),
+            body_hash=hashlib.sha256(append_id.encode()).digest()[:16],
+            body=_redactor.clean(f'{{"up_to_seq":{head},"commit_msg":"bench","meta":{{}}}}'),
+            facts={"up_to_seq": head, "commit_msg": "bench"},
+        )
+        (appended,) = await self.committer.submit(AppendRequest([event], writer_no=1))
+        return appended.seq, head
+
     async def fork(self, parent_id: str, facts: dict[str, Any]) -> str:
         """Fork a session, with facts as the hub derives them, and return the fork's id."""
         event = _creation(new_session_id())
