@@ -2,7 +2,6 @@
 small archive; the same number of new messages in both."""
 
 import time
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,7 +29,7 @@ async def measure(stage: Stage, plan: Plan) -> list[Row]:
         small = await _Archive.made(stage.folder / "small.git", 0, store)
         large = await _Archive.made(stage.folder / "large.git", sessions, store)
         await large.take(snapshots - MEASURED * plan.rounds)
-        early, late = [], []
+        early, late = list[Sample](), list[Sample]()
         for _ in range(plan.rounds):
             small = await _Archive.made(stage.folder / f"small-{len(early)}.git", 0, store)
             early.append(Sample(await small.take(MEASURED)))
@@ -58,9 +57,9 @@ class _Archive:
         for _ in range(count):
             await self._store.append(self._session_id, MESSAGES_EACH)
             number, up_to_seq = await self._store.snapshot(self._session_id)
-            times.append(
-                await _timed(lambda n=number, to=up_to_seq: export(self._source, self._repository, n, self._session_id, to))
-            )
+            began = time.perf_counter()
+            await export(self._source, self._repository, number, self._session_id, up_to_seq)
+            times.append((time.perf_counter() - began) * 1000)
         return sorted(times[-MEASURED:])[MEASURED // 2]
 
 
@@ -78,9 +77,3 @@ def _filled(path: Path, sessions: int) -> Repository:
             change |= {segment_path(session_id, stream, 1): line for stream in STREAMS}
         repository.advance(repository.commit(None, change, "filled\n", datetime(2026, 1, 1, tzinfo=UTC)))
     return repository
-
-
-async def _timed(work: Callable[[], Awaitable[object]]) -> float:
-    began = time.perf_counter()
-    await work()
-    return (time.perf_counter() - began) * 1000
