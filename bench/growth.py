@@ -15,7 +15,7 @@ from bench.stage import Stage
 from bench.store import Store, open_store
 from bench.tail import Reader, shuffled_p50
 
-SMALL, LARGE, LARGE_QUICK = 10_000, 1_000_000, 100_000
+SMALL, LARGE, LARGE_QUICK = 10_000, 1_000_000, 50_000
 GROWS_AT_MOST = 1.3
 
 

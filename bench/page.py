@@ -15,8 +15,7 @@ from eventstore.read import PAGE_BYTES_MAX, SessionRef
 EVENTS = 10_000
 SESSIONS = 16
 _SELECT = (
-    "select seq, body from store.log where session_no = %s and seq > 0 and kind = 'message.appended'"
-    f" order by seq limit {MESSAGES}"
+    f"select seq, body from store.log where session_no = %s and seq > 0 and kind = 'message.appended' order by seq limit {MESSAGES}"
 )
 
 

@@ -23,7 +23,7 @@ class Plan:
 
     @property
     def scale(self) -> float:
-        return 0.35 if self.is_quick else 1.0
+        return 0.3 if self.is_quick else 1.0
 
     def seconds(self, full_s: float) -> float:
         return full_s * self.scale

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,7 +24,7 @@ START_S, STOP_S = 60.0, 15.0
 
 
 class Server:
-    """A server process that says where it listens. Its output goes to a file."""
+    """A server process that says where it listens. Its output goes to a file; it is waited for when its address is wanted."""
 
     def __init__(self, command: list[str], environment: dict[str, str], log: Path, says: str) -> None:
         with log.open("wb") as output:
@@ -31,7 +32,7 @@ class Server:
                 command, cwd=REPOSITORY, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
         self.pid = self._process.pid
-        self.address = self._wait_for(log, says)
+        self._log, self._says = log, says
 
     def stop(self) -> None:
         if self._process.poll() is None:
@@ -42,15 +43,16 @@ class Server:
             self._process.kill()
             self._process.wait()
 
-    def _wait_for(self, log: Path, says: str) -> tuple[str, int]:
+    @cached_property
+    def address(self) -> tuple[str, int]:
+        """Host and port. Raises OSError when it did not start."""
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline and self._process.poll() is None:
-            found = re.search(says + r" http://([\d.]+):(\d+)", log.read_text("utf-8", "replace"))
+            found = re.search(self._says + r" http://([\d.]+):(\d+)", self._log.read_text("utf-8", "replace"))
             if found:
                 return found[1], int(found[2])
             time.sleep(0.02)
-        self.stop()
-        raise RuntimeError(f"A server did not start: {log.read_text('utf-8', 'replace')[-2000:]}")
+        raise OSError(f"a server did not start: {self._log.read_text('utf-8', 'replace')[-2000:]}")
 
 
 class Hub(Server):
@@ -59,7 +61,12 @@ class Hub(Server):
     def __init__(self, dsn: str, data_dir: Path, log: Path) -> None:
         command = [sys.executable, "-m", "cli.main", "serve", "--port", "0", "--data-dir", str(data_dir)]
         super().__init__(command, {**_plain_environment(), "TASUKI_DSN": dsn}, log, "Tasuki serves at")
-        self.token = (data_dir / "token").read_text("ascii").strip()
+        self._token_path = data_dir / "token"
+
+    @cached_property
+    def token(self) -> str:
+        assert self.address
+        return self._token_path.read_text("ascii").strip()
 
 
 class Floor(Server):
