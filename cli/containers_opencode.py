@@ -1,0 +1,263 @@
+"""Where OpenCode keeps sessions: a SQLite database, the JSON tree of versions before 1.2, exports; to and from export documents.
+
+A database is read as it is at one moment, its -wal included, however OpenCode writes meanwhile; it is never written to. A new one
+is made beside its place and put there whole. What a container cannot hold is said, item by item.
+"""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from cli.containers_opencode_rows import info_of_row, message_rows, project_row, session_row, todo_rows
+from cli.containers_opencode_tree import list_tree, read_tree, tree_of, write_tree
+from eventstore.errors import InvalidJson, StoreError
+from eventstore.wire import codec
+
+Json = dict[str, Any]
+
+_MAGIC = b"SQLite format 3\x00"
+
+
+class UnreadableContainer(StoreError):
+    """What was named holds no session of OpenCode, or not the one asked for."""
+
+    code, title = "unreadable_container", "No session of OpenCode can be read there"
+
+
+class ContainerInTheWay(StoreError):
+    """Something stands already where a new container should be made."""
+
+    code, title = "container_in_the_way", "There is something in that place already"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A session as a container lists it; strings are empty where it does not say."""
+
+    session_id: str
+    parent_id: str
+    title: str
+    directory: str
+    updated_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A session's export document, and what of the container could not be read."""
+
+    document: Json
+    problems: list[str] = field(default_factory=list)
+
+
+def data_dir(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return where OpenCode keeps its data: XDG_DATA_HOME, else `.local/share` in the user's home, on every platform."""
+    base = environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base).expanduser() / "opencode"
+
+
+def store_of(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the database of this host, else its tree, else None. Where there are both, OpenCode reads the database."""
+    folder = data_dir(environ)
+    database = folder / (environ.get("OPENCODE_DB") or "opencode.db")
+    if database.is_file():
+        return database
+    return folder if tree_of(folder) else None
+
+
+def is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def sessions_in(path: Path) -> list[Listed]:
+    """Return the sessions of a database, a tree or an export, the newest last. Raises UnreadableContainer."""
+    if path.is_dir():
+        return [Listed(*listed) for listed in list_tree(_tree(path))]
+    if not is_database(path):
+        info = read_export(path).document.get("info")
+        told = info if isinstance(info, dict) else {}
+        return [_listed(told, ("id", "parentID", "title", "directory"), 0)]
+    with _opened(path) as database:
+        names = ("id", "parent_id", "title", "directory")
+        return [_listed(row, names, row["time_updated"]) for row in _rows(database, "list_sessions")]
+
+
+def read_container(path: Path, session_id: str = "") -> Contents:
+    """Return one session; `session_id` may be empty where there is only one. Raises UnreadableContainer."""
+    if not path.is_dir() and not is_database(path):
+        return read_export(path)
+    if not session_id:
+        listed = sessions_in(path)
+        if len(listed) != 1:
+            raise UnreadableContainer(f"{path} holds {len(listed)} sessions: name one.")
+        session_id = listed[0].session_id
+    if path.is_dir():
+        found = read_tree(_tree(path), session_id)
+        if found is None:
+            raise UnreadableContainer(f"{path} holds no session {session_id[:80]!a}.")
+        return Contents(*found)
+    return read_database(path, session_id)
+
+
+def read_export(path: Path) -> Contents:
+    """Return an export as it is. Raises UnreadableContainer."""
+    try:
+        document = codec.parse(codec.decode_text(path.read_bytes().removeprefix(b"\xef\xbb\xbf")))
+    except OSError as error:
+        raise UnreadableContainer(f"{path} cannot be read: {error.strerror or 'no reason given'}.") from None
+    except InvalidJson as error:
+        raise UnreadableContainer(f"{path} is no export: {error.detail}") from None
+    if not isinstance(document, dict):
+        raise UnreadableContainer(f"{path} is no export: it holds no JSON object.")
+    return Contents(document)
+
+
+def read_database(path: Path, session_id: str) -> Contents:
+    """Return one session of a database, as it is at this moment. Raises UnreadableContainer."""
+    with _opened(path) as database:
+        named = {"session_id": session_id}
+        tables = {row["name"] for row in _rows(database, "table_names")}
+        found = _rows(database, "read_session", named)
+        if not found:
+            raise UnreadableContainer(f"{path} holds no session {session_id[:80]!a}.")
+        problems: list[str] = []
+        parts: dict[str, list[Any]] = {}
+        for row in _rows(database, "read_parts", named):
+            owner = {"id": row["id"], "sessionID": session_id, "messageID": row["message_id"]}
+            parts.setdefault(row["message_id"], []).append(_data(row, owner, problems))
+        messages = [
+            {"info": _data(row, {"id": row["id"], "sessionID": session_id}, problems), "parts": parts.get(row["id"], [])}
+            for row in _rows(database, "read_messages", named)
+        ]
+        document: Json = {"info": info_of_row(found[0], problems), "messages": messages}
+        todos = _rows(database, "read_todos", named) if "todo" in tables else []
+        return Contents(document | ({"todo": todos} if todos else {}), problems)
+
+
+def write_container(path: Path, document: Json) -> list[str]:
+    """Write one session as what the name says: `.db` a fresh database, no suffix a JSON tree, else an export.
+
+    Returns what could not be written. Raises ContainerInTheWay.
+    """
+    if path.exists():
+        raise ContainerInTheWay(f"{path} is there already; OpenCode's own store is written by `opencode import` alone.")
+    if path.suffix in (".db", ".sqlite"):
+        return write_database(path, document)
+    if not path.suffix:
+        return write_tree(path, document)
+    _put(path, codec.dump(document).encode("utf-8"))
+    return []
+
+
+def write_database(path: Path, document: Json) -> list[str]:
+    """Write a fresh database with one session in it. Returns what it cannot hold."""
+    lost: list[str] = []
+    session = session_row(document, lost)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    try:
+        database = sqlite3.connect(name)
+        try:
+            database.executescript(_sql("create_tables"))
+            database.execute(_sql("insert_project"), project_row(session))
+            database.execute(_sql("insert_session"), session)
+            for table, row in message_rows(document, session, lost):
+                database.execute(_sql(f"insert_{table}"), row)
+            for row in todo_rows(document, session, lost):
+                database.execute(_sql("insert_todo"), row)
+            database.commit()
+        finally:
+            database.close()
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return lost
+
+
+def _listed(told: Json, names: tuple[str, str, str, str], updated_ms: int) -> Listed:
+    session_id, parent_id, title, directory = (str(told.get(name) or "") for name in names)
+    return Listed(session_id, parent_id, title, directory, updated_ms)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database to read, at one moment. Where not even a lock can be taken beside it, a copy is read."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            try:
+                database = _begun(path)
+            except sqlite3.OperationalError:
+                database = _begun(_copied(path, Path(folder)))
+            with closing(database):
+                yield database
+        except sqlite3.DatabaseError as error:
+            raise UnreadableContainer(f"{path} is no database that OpenCode 1.x wrote: {error}.") from None
+
+
+def _begun(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        database.row_factory = _as_dict
+        database.executescript(_sql("begin_reading"))
+        database.execute(_sql("table_names")).fetchall()
+    except sqlite3.DatabaseError:
+        database.close()
+        raise
+    return database
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    for suffix in ("", "-wal"):
+        source = path.with_name(path.name + suffix)
+        if source.exists():
+            shutil.copyfile(source, folder / (path.name + suffix))
+    return folder / path.name
+
+
+def _rows(database: sqlite3.Connection, query: str, values: Mapping[str, Any] | None = None) -> list[Json]:
+    return database.execute(_sql(query), values or {}).fetchall()
+
+
+def _as_dict(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> Json:
+    return {column[0]: value for column, value in zip(cursor.description, row, strict=True)}
+
+
+def _data(row: Json, owner: Json, problems: list[str]) -> Json:
+    """The record of a message or part: its data, with the ids that stand in columns."""
+    try:
+        data = codec.parse(row["data"])
+    except InvalidJson as error:
+        data, detail = {"raw": row["data"]}, error.detail
+        problems.append(f"{row['id']}: its data is no JSON, and is kept as text: {detail}")
+    return (data if isinstance(data, dict) else {"raw": data}) | owner
+
+
+def _tree(path: Path) -> Path:
+    found = tree_of(path)
+    if found is None:
+        raise UnreadableContainer(f"{path} is no folder of OpenCode's: it holds no storage/session.")
+    return found
+
+
+def _put(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    Path(name).replace(path)
+
+
+@cache
+def _sql(name: str) -> str:
+    return (files("sql") / "opencode" / f"{name}.sql").read_text("utf-8")
