@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from cli import (
     archive_commands,
+    convert,
     demo,
     doctor,
     history_commands,
@@ -45,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
         doctor,
         session_commands,
         push,
+        convert,
         snapshot_commands,
         history_commands,
         log_commands,

@@ -1,0 +1,124 @@
+"""Convert: a session's file of one agent into another's, without a hub."""
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from adapters.conversion import Json
+from adapters.registry import WRITERS
+from adapters.session import Session, is_message, session_of
+from adapters.target import Target
+from adapters.written import Written
+from cli.report_view import is_lossy, show_report
+from cli.stores import AGENTS, load, of_file, subagents_of
+from cli.terminal import Screen, counted
+from eventstore.errors import StoreError
+from eventstore.redact import MESSAGE, NATIVE, Redactor
+from eventstore.settings import load_settings
+from eventstore.wire.codec import dump, parse
+
+
+class NotConverted(StoreError):
+    """What was written is not what the target agent takes; nothing was put in place."""
+
+    code, title = "not_converted", "The session could not be converted"
+
+
+def register(verbs: Any) -> None:
+    """Add the verb."""
+    convert = verbs.add_parser(
+        "convert",
+        help="one agent's session file into another's, without a hub",
+        description="Convert a session's file. What the target cannot hold is in the mapping report, item by item.\n"
+        f"From: {', '.join(AGENTS)}. To: {', '.join(WRITERS)}. `messages` is the standard session file: JSON lines.",
+        epilog="examples:\n  tasuki convert --from claude-code --to messages 5e55….jsonl session.jsonl\n"
+        "  tasuki convert --to claude-code --cwd ~/relay session.jsonl out.jsonl --strict --report report.json",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    convert.add_argument("input", metavar="IN", type=Path, help="the session's file")
+    convert.add_argument("output", metavar="OUT", type=Path, help="the file to write")
+    convert.add_argument("--from", dest="source", choices=AGENTS, help="the agent that wrote it (default: told by the file)")
+    convert.add_argument("--to", dest="target", choices=list(WRITERS), required=True, help="the agent to write it for")
+    convert.add_argument("--cwd", default="", help="working directory on the target host (default: the original one)")
+    convert.add_argument(
+        "--session-id", default="", help="the target's own id of the session (default: the original, or made from it)"
+    )
+    convert.add_argument("--model", default="", metavar="PROVIDER/MODEL", help="to go on with, where the target needs one")
+    convert.add_argument("--strict", action="store_true", help="exit with 1 if anything was dropped")
+    convert.add_argument("--no-redact", action="store_true", help="leave recognised secrets in")
+    convert.add_argument("--report", metavar="FILE", type=Path, help="write the mapping reports there, as JSON")
+    convert.add_argument("--json", action="store_true", help="print the mapping reports as JSON")
+    convert.set_defaults(run=run_convert)
+
+
+def run_convert(options: argparse.Namespace) -> int:
+    loaded = load(of_file(options.input, options.source))
+    children = [load(source, loaded.conversion.subagents) for source in subagents_of(loaded.source, loaded.native_id)]
+    hits: dict[str, int] = {}
+    redactor = Redactor(not options.no_redact, load_settings(os.environ).redaction_allow)
+    session, *subagents = [_redacted(session_of(one.conversion), redactor, hits) for one in (loaded, *children)]
+    provider, _, model = options.model.rpartition("/")
+    now_ms = time.time_ns() // 1_000_000
+    target = Target(session_id=options.session_id, cwd=options.cwd, now_ms=now_ms, provider=provider, model=model)
+    written = WRITERS[options.target].write(session, target, subagents)
+    _check(written)
+    _put(written, options.output)
+    report: dict[str, Any] = {
+        "read": loaded.conversion.report,
+        "written": written.report,
+        "redactions": hits,
+        "session_id": written.session_id,
+    }
+    if options.report:
+        options.report.write_text(dump(report) + "\n", "utf-8")
+    _tell(options, written, report)
+    return 1 if options.strict and (is_lossy(report["read"]) or is_lossy(report["written"])) else 0
+
+
+def _redacted(session: Session, redactor: Redactor, hits: dict[str, int]) -> Session:
+    """The session without the secrets that the rules know, counted by rule."""
+
+    def clean(entry: Json) -> Json:
+        found = redactor.clean(dump(entry), MESSAGE if is_message(entry) else NATIVE)
+        for rule, count in found.hits.items():
+            hits[rule] = hits.get(rule, 0) + count
+        cleaned: Json = parse(found.text) if found.hits else entry
+        return cleaned
+
+    return Session(session.meta, tuple(map(clean, session.entries)), session.header)
+
+
+def _check(written: Written) -> None:
+    """Refuse what the target agent would refuse, before anything is put in place."""
+    problems = WRITERS[written.agent].problems(written.records)
+    if problems:
+        more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
+        raise NotConverted(f"{written.agent} would not take what was written: {problems[0]}{more}. Nothing was put in place.")
+
+
+def _put(written: Written, output: Path) -> None:
+    """Write the file beside its place, then put it there in one step; sub-agents' files lie beside it."""
+    for place, one in [
+        (output, written),
+        *((output.with_suffix("") / Path(child.path).name, child) for child in written.subagents),
+    ]:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        draft = place.with_name(f".{place.name}.{os.getpid()}")
+        draft.write_bytes(b"".join(one.records))
+        draft.replace(place)
+
+
+def _tell(options: argparse.Namespace, written: Written, report: dict[str, Any]) -> None:
+    screen = Screen()
+    if options.json:
+        screen.line(dump(report))
+        return
+    screen.line(f"{options.input} → {options.output}: {written.agent} session {written.session_id}")
+    for name in ("read", "written"):
+        screen.line(f"  {name} {report[name]['agent']} {report[name]['version']}".rstrip())
+        show_report(screen, report[name])
+    if report["redactions"]:
+        counts = ", ".join(f"{rule} {counted(count, 'time')}" for rule, count in report["redactions"].items())
+        screen.line(f"  redacted: {counts}")

@@ -1,0 +1,61 @@
+"""Convert: a session's file of one agent into another's, without a hub, and home again as it was."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SAMPLE = Path(__file__).parents[2] / "cli" / "samples"
+
+
+def convert(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "cli.main", "convert", *map(str, arguments)], capture_output=True, text=True)
+
+
+def values(path: Path) -> list[object]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+@pytest.fixture
+def sample() -> Path:
+    return next(SAMPLE.rglob("*.jsonl"))
+
+
+def test_home_again_by_way_of_a_messages_file(sample: Path, tmp_path: Path):
+    there = convert("--to", "messages", sample, tmp_path / "m.jsonl", "--no-redact", "--report", tmp_path / "r.json")
+    back = convert("--to", "claude-code", tmp_path / "m.jsonl", tmp_path / "back.jsonl", "--no-redact", "--strict")
+    assert (there.returncode, back.returncode) == (0, 0), there.stderr + back.stderr
+    assert values(tmp_path / "back.jsonl") == values(sample)
+    report = json.loads((tmp_path / "r.json").read_text())
+    for sums in (sums for unit, sums in report["read"]["counts"].items() if unit != "messages"):
+        assert sums["found"] == sum(count for name, count in sums.items() if name != "found")
+
+
+def test_every_corpus_file_comes_home_as_it_was(corpus: Path, tmp_path: Path):
+    for path in sorted((corpus / "claude-code").glob("*.jsonl")):
+        assert convert("--to", "messages", path, tmp_path / "m.jsonl", "--no-redact").returncode == 0
+        assert convert("--to", "claude-code", tmp_path / "m.jsonl", tmp_path / "back.jsonl", "--no-redact").returncode == 0
+        assert values(tmp_path / "back.jsonl") == values(path), path.name
+
+
+def test_secrets_go_unless_told_otherwise(tmp_path: Path):
+    secret = "gh" + "p_" + "a1B2" * 9
+    lines = ['{"type":"session","schema_version":1,"meta":{}}', json.dumps({"role": "user", "content": f"my token is {secret}"})]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
+    done = convert("--from", "messages", "--to", "messages", tmp_path / "in.jsonl", tmp_path / "out.jsonl", "--json")
+    assert done.returncode == 0, done.stderr
+    assert sum(json.loads(done.stdout)["redactions"].values()) == 1
+    assert secret not in (tmp_path / "out.jsonl").read_text()
+    convert("--from", "messages", "--to", "messages", tmp_path / "in.jsonl", tmp_path / "out.jsonl", "--no-redact")
+    assert secret in (tmp_path / "out.jsonl").read_text()
+
+
+def test_a_file_that_is_no_session_is_told_and_nothing_is_written(tmp_path: Path):
+    (tmp_path / "in.txt").write_text("hello\n")
+    done = convert("--to", "messages", tmp_path / "in.txt", tmp_path / "out.jsonl")
+    assert done.returncode == 1
+    assert "unsupported_format" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out.jsonl").exists()
