@@ -41,7 +41,13 @@ class Access:
         known = self._known.get(digest)
         if known and time.monotonic() - known[0] < _KNOWN_S:
             return known[1]
-        rows = await self._database.call("find_token", token_hash=digest)
+        if known:  # one caller looks again; who comes meanwhile goes by what was known, instead of thousands asking at once
+            self._known[digest] = (time.monotonic(), known[1])
+        try:
+            rows = await self._database.call("find_token", token_hash=digest)
+        except BaseException:
+            self._known.pop(digest, None)
+            raise
         if not rows:
             self._known.pop(digest, None)
             raise Unauthorized("The hub does not know this token, or it was revoked.")
