@@ -55,12 +55,13 @@ class Reader:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._remembered: OrderedDict[str, SessionRef] = OrderedDict()
+        self._stale: set[str] = set()  # to be read anew before they are used; their numbers stay what they are
         self._heads: dict[int, int] = {}  # where a session's head was last seen; it may have moved since
 
     async def find(self, session_id: str) -> SessionRef:
         """Return what never changes of a session, deleted or not. Raises SessionNotFound."""
         known = self._remembered.get(session_id)
-        if known:
+        if known and session_id not in self._stale:
             self._remembered.move_to_end(session_id)
             return known
         row = await self.session_row(session_id)
@@ -69,22 +70,24 @@ class Reader:
         return self.remember(SessionRef(row["session_no"], session_id, row["project_id"], lineage, row["agent_source"]))
 
     def recall(self, session_id: str) -> SessionRef | None:
-        """Return what this process remembers of a session, without asking the database."""
+        """Return what this process remembers of a session, without asking the database. What was forgotten meanwhile is there
+        too: an append under way knows by it whom to wake."""
         return self._remembered.get(session_id)
 
     def remember(self, ref: SessionRef) -> SessionRef:
         """Keep a session's facts at hand, and let go of the ones longest unused."""
         self._remembered[ref.session_id] = ref
+        self._stale.discard(ref.session_id)
         if len(self._remembered) > _REMEMBERED_MAX:
-            self._remembered.popitem(last=False)
+            self._stale.discard(self._remembered.popitem(last=False)[0])
         return ref
 
     def forget(self, session_id: str | None = None) -> None:
         """Forget one session's facts, or all: another history has come, or its meta was changed."""
         if session_id is None:
-            self._remembered.clear()
-        else:
-            self._remembered.pop(session_id, None)
+            self._stale.update(self._remembered)
+        elif session_id in self._remembered:
+            self._stale.add(session_id)
 
     async def session_row(self, session_id: str) -> dict[str, Any]:
         """Return a session's row by column name. Raises SessionNotFound."""

@@ -1,5 +1,6 @@
 """Nobody is passed over: every reader gets every event, once, in order, whichever server it asks and whatever dies meanwhile."""
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -134,3 +135,20 @@ async def test_who_catches_up_with_a_long_session_does_not_keep_those_at_its_end
 async def catch_up_again_and_again(http: httpx2.AsyncClient, path: str) -> None:
     while True:
         await http.get(path, params={"after_seq": 0, "limit": 1000, "wait": 5})
+
+
+async def test_who_waits_is_woken_by_an_append_that_comes_beside_a_change_of_the_meta(database):
+    """The change makes the hub forget what it knows of the session, but not whom the append under way has to wake."""
+    with running_fleet(database, 1) as fleet:
+        async with fleet.clients() as https, anyio.create_task_group() as tasks:
+            (session_id,) = await create_sessions(https, 1)
+            path = f"/v1/sessions/{session_id}"
+            tail = Tail(https[0], session_id)
+            tasks.start_soon(tail.run)
+            for number in range(60):
+                async with anyio.create_task_group() as beside:
+                    beside.start_soon(answered, https, "PATCH", path, {"number": number}, [])
+                    await anyio.sleep(random.uniform(0, 0.004))  # any moment of the change
+                    seq = (await answered(https, "POST", f"{path}/messages", message(f"m{number}"), []))["seq"]
+                await tail.reaches(seq, within_s=2)
+            tasks.cancel_scope.cancel()
