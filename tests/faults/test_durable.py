@@ -104,7 +104,8 @@ async def rounds_of_crashes(postgres: EmbeddedPostgres, dsn: str, crashes: list[
                         await scene.crash(crash)
                         await scene.goes_on()
                         assert scene.faults() == []
-                    writing.cancel_scope.cancel()
+                    for writer in writers:
+                        writer.is_to_end = True
                 for session_id in (a, b):
                     path = f"/v1/sessions/{session_id}/messages"
                     ledger.note(await answered(https, "POST", path, message(f"last-{session_id}"), [], GOES_ON_S))

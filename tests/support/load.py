@@ -20,7 +20,8 @@ class Refused(Exception):
     def __init__(self, response: httpx2.Response) -> None:
         super().__init__(f"{response.status_code} {response.text[:300]}")
         self.status = response.status_code
-        self.problem: dict[str, Any] = response.json()
+        is_problem = response.headers["content-type"] == "application/problem+json"
+        self.problem: dict[str, Any] = response.json() if is_problem else {"code": response.text}
 
 
 @dataclass
@@ -65,7 +66,7 @@ async def create_sessions(https: list[httpx2.AsyncClient], count: int) -> list[s
 @dataclass
 class Writer:
     """Appends to any of the sessions through any of the hubs, by ones and by batches of up to `batch_max`; `others`: the share
-    of appends that are no messages."""
+    of appends that are no messages; `padding` makes each message that much longer."""
 
     name: str
     https: list[httpx2.AsyncClient]
@@ -73,19 +74,21 @@ class Writer:
     ledger: Ledger
     batch_max: int = 8
     others: float = 0.0
+    padding: str = ""
     within_s: float = 60
     written: int = 0
+    is_to_end: bool = False
 
     async def run(self, count: float = math.inf) -> None:
-        """Append `count` messages, by default until cancelled."""
-        while self.written < count:
+        """Append `count` messages, or until it `is_to_end`. Cancelled, it could leave an append behind that comes late."""
+        while self.written < count and not self.is_to_end:
             size = random.choice((1, random.randint(1, self.batch_max)))
             await self.append(int(min(size, count - self.written)))
             if random.random() < self.others:
                 await self.append_another()
 
     async def append(self, size: int) -> None:
-        messages = [message(f"{self.name}-{self.written + n}") for n in range(size)]
+        messages = [message(f"{self.name}-{self.written + n}", self.padding) for n in range(size)]
         body = messages[0] if size == 1 else {"messages": messages}
         began = time.monotonic()
         self.ledger.note(await self._post(f"/v1/sessions/{random.choice(self.session_ids)}/messages", body))
@@ -106,5 +109,5 @@ class Writer:
         return await answered(self.https, "POST", path, body, self.ledger.failures, self.within_s)
 
 
-def message(append_id: str) -> dict[str, Any]:
-    return {"role": "user", "content": f"this is {append_id}", "append_id": append_id}
+def message(append_id: str, padding: str = "") -> dict[str, Any]:
+    return {"role": "user", "content": f"this is {append_id}{padding}", "append_id": append_id}
