@@ -3,14 +3,14 @@
 The poll, which would cover up a gap, is off here.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import psycopg
 import pytest
-from hubs import running_hub
+from hubs import HubProcess, running_hub
 from restclient import Rest
 
 from eventstore.db import Database
@@ -50,33 +50,39 @@ class ReadsBeforeItListens(Listener):
                 self._take(notice.payload)
 
 
+@pytest.fixture(scope="module")
+def hub(module_database: str) -> Iterator[HubProcess]:
+    """Who appends."""
+    with running_hub(module_database) as hub:
+        yield hub
+
+
 @asynccontextmanager
-async def connecting(dsn: str, kind: type[Listener], moment: str) -> AsyncIterator[anyio.Event]:
+async def connecting(hub: HubProcess, dsn: str, kind: type[Listener], moment: str) -> AsyncIterator[anyio.Event]:
     """A listener that connects, while an event is appended at that moment. The event is set when it wakes anyone."""
     woken = anyio.Event()
     settings = Settings(dsn=dsn)
     database = Interposed(settings, dsn)
-    with running_hub(dsn) as hub:
-        async with hub.client() as http, anyio.create_task_group() as tasks:
-            await database.open()
-            listener = kind(database, dsn, lambda session_nos: woken.set(), NEVER_S, NEVER_S)
-            await listener.start()
-            database.arm(moment, Rest(http, "p").create)
-            tasks.start_soon(listener.run)
-            yield woken
-            tasks.cancel_scope.cancel()
-        await database.close()
+    async with hub.client() as http, anyio.create_task_group() as tasks:
+        await database.open()
+        listener = kind(database, dsn, lambda session_nos: woken.set(), NEVER_S, NEVER_S)
+        await listener.start()
+        database.arm(moment, Rest(http, "p").create)
+        tasks.start_soon(listener.run)
+        yield woken
+        tasks.cancel_scope.cancel()
+    await database.close()
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-async def test_what_is_appended_while_a_listener_connects_is_noticed(database, moment):
-    async with connecting(database, Listener, moment) as woken:
+async def test_what_is_appended_while_a_listener_connects_is_noticed(hub, module_database, moment):
+    async with connecting(hub, module_database, Listener, moment) as woken:
         with anyio.fail_after(5):
             await woken.wait()
 
 
-async def test_and_a_listener_that_reads_before_it_listens_misses_it(database):
-    async with connecting(database, ReadsBeforeItListens, "after") as woken:
+async def test_and_a_listener_that_reads_before_it_listens_misses_it(hub, module_database):
+    async with connecting(hub, module_database, ReadsBeforeItListens, "after") as woken:
         with anyio.move_on_after(1):
             await woken.wait()
         assert not woken.is_set()

@@ -4,19 +4,22 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+import httpx2
 import psycopg
 import pytest
-from hubs import running_hub
+from hubs import HubProcess, running_hub
 from proxy import Proxy
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from restclient import Rest
-from tails import Tail, becomes, stream
+from tails import Tail, becomes, health, stream
 
 POLL_S = 0.5
 PROBED_S = 6
@@ -87,71 +90,81 @@ def _wait_for(dsn: str, process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.02)
 
 
-async def test_with_everything_behind_the_pooler_tails_go_on_by_polling_and_health_says_so(database, engine_folder):
-    with (
-        pgbouncer(database, engine_folder) as pooled,
-        running_hub(pooled, poll_s=POLL_S, probe_s=0.5) as writing,
-        running_hub(pooled, poll_s=POLL_S, probe_s=0.5) as reading,
-    ):
-        async with writing.client() as to_write, reading.client() as to_read, anyio.create_task_group() as tasks:
-            writer = Rest(to_write, "p")
-            session_id = await writer.create()
-            await becomes(to_read, within_s=PROBED_S, live="polling", database="up")
-            tail = Tail(to_read, session_id)
-            tasks.start_soon(tail.run)
-            await becomes(to_read, waiting=1)
+@dataclass
+class Stage:
+    """Two hubs wholly behind the pooler, the second with a door in the LISTEN connection's way; one that listens past it."""
 
-            delays = []
-            for number in range(12):
-                seq = (await writer.append(session_id, f"m{number}"))["seq"]
-                began = time.monotonic()
-                await tail.reaches(seq, within_s=POLL_S + 1)
-                delays.append(tail.arrived[seq] - began)
-            assert [content for _, content in tail.seen] == [f"m{number}" for number in range(12)]
-            assert sorted(delays)[6] < POLL_S + 0.2, "about poll_s, not the end of the wait"
-
-            async with stream(to_read, session_id) as events:
-                assert [(await anext(events))["event"] for _ in range(13)] == ["session.created", *["message.appended"] * 12]
-                await writer.append(session_id, "streamed")
-                with anyio.fail_after(POLL_S + 1):
-                    assert '"streamed"' in (await anext(events))["data"]
-            assert (await to_read.get("/healthz")).json()["live"] == "polling"
-            tasks.cancel_scope.cancel()
+    writing: HubProcess
+    reading: HubProcess
+    direct: HubProcess
+    door: Proxy
 
 
-async def test_a_writer_s_own_readers_do_not_wait_for_the_poll(database, engine_folder):
-    with pgbouncer(database, engine_folder) as pooled, running_hub(pooled, poll_s=3600) as hub:
-        async with hub.client() as http, anyio.create_task_group() as tasks:
-            caller = Rest(http, "p")
-            session_id = await caller.create()
-            tail = Tail(http, session_id)
-            tasks.start_soon(tail.run)
-            for number in range(20):
-                seq = (await caller.append(session_id, f"m{number}"))["seq"]
-                await tail.reaches(seq, within_s=2)
-            tasks.cancel_scope.cancel()
+@pytest.fixture(scope="module")
+def stage(module_database: str) -> Iterator[Stage]:
+    with tempfile.TemporaryDirectory(prefix="tasuki-test-") as folder:
+        Path(folder).chmod(0o711)
+        with (
+            pgbouncer(module_database, Path(folder)) as pooled,
+            Proxy(pooled) as door,
+            running_hub(pooled, poll_s=3600, probe_s=0.5) as writing,
+            running_hub(pooled, poll_s=POLL_S, probe_s=0.5, listen_dsn=either(door.dsn(module_database))) as reading,
+            running_hub(pooled, poll_s=3600, listen_dsn=module_database) as direct,
+        ):
+            yield Stage(writing, reading, direct, door)
 
 
-async def test_the_pooler_can_be_passed_by_for_listening_alone_and_the_hub_goes_back_to_notify_by_itself(database, engine_folder):
-    with (
-        pgbouncer(database, engine_folder) as pooled,
-        Proxy(pooled) as door,
-        running_hub(pooled, listen_dsn=database, poll_s=3600) as direct,
-        running_hub(pooled, listen_dsn=either(door.dsn(database)), poll_s=POLL_S, probe_s=0.5) as other,
-    ):
-        async with direct.client() as to_direct, other.client() as to_other:
-            await becomes(to_direct, live="notify")
-            await becomes(to_other, within_s=PROBED_S, live="polling")
-            async with anyio.create_task_group() as tasks:
-                caller = Rest(to_other, "p")
-                session_id = await caller.create()
-                tail = Tail(to_direct, session_id)
-                tasks.start_soon(tail.run)
-                await becomes(to_direct, waiting=1)
-                for number in range(5):
-                    seq = (await caller.append(session_id, f"m{number}"))["seq"]
-                    await tail.reaches(seq, within_s=2)
-                tasks.cancel_scope.cancel()
+@asynccontextmanager
+async def scene(writing: HubProcess, reading: HubProcess, live: str) -> AsyncIterator[tuple[Rest, httpx2.AsyncClient, Tail]]:
+    """A writer at one hub, and a tail at another, which says that it is `live` so."""
+    async with writing.client() as to_write, reading.client() as to_read, anyio.create_task_group() as tasks:
+        writer = Rest(to_write, "p")
+        tail = Tail(to_read, await writer.create())
+        await becomes(to_read, within_s=PROBED_S, live=live, waiting=0)
+        tasks.start_soon(tail.run)
+        await becomes(to_read, waiting=1)
+        yield writer, to_read, tail
+        tasks.cancel_scope.cancel()
 
-            door.forward_to(database)  # the operator takes the pooler out of the way; nobody restarts the hub
-            await becomes(to_other, within_s=10, live="notify")
+
+async def delays_of(writer: Rest, tail: Tail, count: int, within_s: float) -> list[float]:
+    """Append and see it in the tail, so many times; the seconds from the answer to the reader, shortest first."""
+    delays = []
+    for number in range(count):
+        seq = (await writer.append(tail.session_id, f"m{number}"))["seq"]
+        began = time.monotonic()
+        await tail.reaches(seq, within_s)
+        delays.append(tail.arrived[seq] - began)
+    assert [content for _, content in tail.seen] == [f"m{number}" for number in range(count)]
+    return sorted(delays)
+
+
+async def test_with_everything_behind_the_pooler_tails_go_on_by_polling_and_health_says_so(stage):
+    async with scene(stage.writing, stage.reading, live="polling") as (writer, to_read, tail):
+        delays = await delays_of(writer, tail, 12, within_s=POLL_S + 1)
+        assert delays[6] < POLL_S + 0.2, "about poll_s, not the end of the wait"
+
+        async with stream(to_read, tail.session_id) as events:
+            assert [(await anext(events))["event"] for _ in range(13)] == ["session.created", *["message.appended"] * 12]
+            await writer.append(tail.session_id, "streamed")
+            with anyio.fail_after(POLL_S + 1):
+                assert '"streamed"' in (await anext(events))["data"]
+        said = await health(to_read)
+        assert (said["live"], said["database"]) == ("polling", "up")
+
+
+async def test_a_writer_s_own_readers_do_not_wait_for_the_poll(stage):
+    async with scene(stage.writing, stage.writing, live="polling") as (writer, _, tail):
+        await delays_of(writer, tail, 20, within_s=2)
+
+
+async def test_the_pooler_can_be_passed_by_for_listening_alone(stage):
+    async with scene(stage.writing, stage.direct, live="notify") as (writer, _, tail):
+        await delays_of(writer, tail, 5, within_s=2)
+
+
+async def test_when_the_pooler_is_taken_out_of_the_way_the_hub_goes_back_to_notify_by_itself(stage, module_database):
+    async with stage.reading.client() as http:
+        await becomes(http, within_s=PROBED_S, live="polling")
+        stage.door.forward_to(module_database)
+        await becomes(http, within_s=10, live="notify")

@@ -1,7 +1,7 @@
 """A lost wake-up costs delay, never data: whatever happens to the LISTEN connection, tails go on, and /healthz says how."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +9,14 @@ from typing import Any
 import anyio
 import httpx2
 import psycopg
-from hubs import running_hub
+import pytest
+from hubs import HubProcess, running_hub
 from proxy import Proxy, proxied
 from restclient import Rest
 from tails import Tail, becomes
 
 POLL_S = 0.5
 PROBE_S = 0.5
-QUICK = {"poll_s": POLL_S, "probe_s": PROBE_S}
 PROBED_S = PROBE_S + 2 + 1  # the probe's turn, its wait, and some for a busy machine
 SEEN_S = POLL_S + 1
 NEVER_S = 3600
@@ -50,32 +50,49 @@ class Scene:
         return self.tail.arrived[seq] - began
 
 
-@asynccontextmanager
-async def scene(database: str, **settings: float) -> AsyncIterator[Scene]:
+@dataclass
+class Stage:
+    """The hubs of this file: one to write to, one to read from, and one to read from that never polls."""
+
+    writing: HubProcess
+    reading: HubProcess
+    patient: HubProcess
+    proxy: Proxy
+
+
+@pytest.fixture(scope="module")
+def stage(module_database: str) -> Iterator[Stage]:
     with (
-        proxied(database) as (proxy, listen_dsn),
-        running_hub(database) as writing,
-        running_hub(database, **{**QUICK, "listen_dsn": listen_dsn, **settings}) as reading,
+        proxied(module_database) as (proxy, listen_dsn),
+        running_hub(module_database) as writing,
+        running_hub(module_database, listen_dsn=listen_dsn, probe_s=PROBE_S, poll_s=POLL_S) as reading,
+        running_hub(module_database, listen_dsn=listen_dsn, probe_s=PROBE_S, poll_s=NEVER_S) as patient,
     ):
-        async with writing.client() as to_write, reading.client() as to_read, anyio.create_task_group() as tasks:
-            writer = Rest(to_write, "p")
-            session_id = await writer.create()
-            await becomes(to_read, live="notify")
-            tail = Tail(to_read, session_id)
-            tasks.start_soon(tail.run)
-            await becomes(to_read, waiting=1)
-            yield Scene(writer, to_read, proxy, session_id, tail)
-            tasks.cancel_scope.cancel()
+        yield Stage(writing, reading, patient, proxy)
 
 
-async def test_while_notices_arrive_a_tail_has_a_message_long_before_the_poll(database):
-    async with scene(database, poll_s=NEVER_S) as hubs:
+@asynccontextmanager
+async def scene(stage: Stage, reading: HubProcess) -> AsyncIterator[Scene]:
+    stage.proxy.resume()
+    async with stage.writing.client() as to_write, reading.client() as to_read, anyio.create_task_group() as tasks:
+        writer = Rest(to_write, "p")
+        session_id = await writer.create()
+        await becomes(to_read, live="notify", waiting=0)
+        tail = Tail(to_read, session_id)
+        tasks.start_soon(tail.run)
+        await becomes(to_read, waiting=1)
+        yield Scene(writer, to_read, stage.proxy, session_id, tail)
+        tasks.cancel_scope.cancel()
+
+
+async def test_while_notices_arrive_a_tail_has_a_message_long_before_the_poll(stage):
+    async with scene(stage, stage.patient) as hubs:
         delays = [await hubs.sees(f"m{number}", within_s=2) for number in range(20)]
         assert sorted(delays)[10] < 0.2
 
 
-async def test_when_notices_are_swallowed_the_tail_goes_on_by_polling_and_health_says_so(database):
-    async with scene(database) as hubs:
+async def test_when_notices_are_swallowed_the_tail_goes_on_by_polling_and_health_says_so(stage):
+    async with scene(stage, stage.reading) as hubs:
         hubs.proxy.block()
         for number in range(5):
             await hubs.sees(f"while blocked {number}", within_s=SEEN_S)
@@ -89,8 +106,8 @@ async def test_when_notices_are_swallowed_the_tail_goes_on_by_polling_and_health
         assert contents == [*(f"while blocked {number}" for number in range(5)), "while it says polling", "after"]
 
 
-async def test_when_the_listen_connection_is_cut_health_says_polling_at_once_and_it_comes_back(database):
-    async with scene(database) as hubs:
+async def test_when_the_listen_connection_is_cut_health_says_polling_at_once_and_it_comes_back(stage):
+    async with scene(stage, stage.reading) as hubs:
         hubs.proxy.cut()
         await becomes(hubs.reader, live="polling", within_s=1)
         await hubs.sees("while cut", within_s=SEEN_S)
@@ -99,9 +116,9 @@ async def test_when_the_listen_connection_is_cut_health_says_polling_at_once_and
         assert await hubs.sees("after", within_s=SEEN_S) < POLL_S
 
 
-async def test_a_listen_connection_that_fell_silent_is_replaced(database):
+async def test_a_listen_connection_that_fell_silent_is_replaced(stage):
     """Half open: the other end is gone, and nobody said so. Only a new connection helps."""
-    async with scene(database) as hubs:
+    async with scene(stage, stage.reading) as hubs:
         hubs.proxy.strand()
         await hubs.sees("while deaf", within_s=SEEN_S)
         await becomes(hubs.reader, live="polling", within_s=PROBED_S)
@@ -109,8 +126,8 @@ async def test_a_listen_connection_that_fell_silent_is_replaced(database):
         assert await hubs.sees("after", within_s=SEEN_S) < POLL_S
 
 
-async def test_what_was_appended_while_nobody_listened_is_seen_on_reconnecting_without_waiting_for_the_poll(database):
-    async with scene(database, poll_s=NEVER_S) as hubs:
+async def test_what_was_appended_while_nobody_listened_is_seen_on_reconnecting_without_waiting_for_the_poll(stage):
+    async with scene(stage, stage.patient) as hubs:
         hubs.proxy.cut()
         await becomes(hubs.reader, live="polling", within_s=2)
         seq = (await hubs.writer.append(hubs.session_id, "missed"))["seq"]
@@ -118,38 +135,38 @@ async def test_what_was_appended_while_nobody_listened_is_seen_on_reconnecting_w
         await hubs.tail.reaches(seq, within_s=5)
 
 
-async def test_nothing_is_lost_or_doubled_while_listen_backends_are_killed_in_a_tail(database):
-    async with scene(database) as hubs:
+async def test_nothing_is_lost_or_doubled_while_listen_backends_are_killed_in_a_tail(stage, module_database):
+    async with scene(stage, stage.reading) as hubs:
         killed = last = 0
         for number in range(300):
             last = (await hubs.writer.append(hubs.session_id, str(number)))["seq"]
             if number % 15 == 0:
-                killed += sql(database, KILL_LISTENERS)
+                killed += sql(module_database, KILL_LISTENERS)
         await hubs.tail.reaches(last, within_s=SEEN_S)
         assert [content for _, content in hubs.tail.seen] == [str(number) for number in range(300)]
         assert killed >= 10
         await becomes(hubs.reader, live="notify")
 
 
-async def test_a_notice_lost_among_others_that_arrive_costs_no_more_than_the_poll(database):
-    async with scene(database) as hubs:
+async def test_a_notice_lost_among_others_that_arrive_costs_no_more_than_the_poll(stage, module_database):
+    async with scene(stage, stage.reading) as hubs:
         other = await hubs.writer.create()
-        told = sql(database, "select pg_get_functiondef('store.notify_appended'::regproc)")
+        told = sql(module_database, "select pg_get_functiondef('store.notify_appended'::regproc)")
         for number in range(5):
-            sql(database, MUTE)
+            sql(module_database, MUTE)
             seq = (await hubs.writer.append(hubs.session_id, f"not told {number}"))["seq"]
-            sql(database, told)
+            sql(module_database, told)
             await hubs.writer.append(other, "told")
             await hubs.tail.reaches(seq, within_s=SEEN_S)
 
 
-async def test_a_notice_that_makes_no_sense_harms_nobody(database):
-    async with scene(database) as hubs:
+async def test_a_notice_that_makes_no_sense_harms_nobody(stage, module_database):
+    async with scene(stage, stage.reading) as hubs:
         for payload in NONSENSE:
-            sql(database, "select pg_notify('tasuki', %s)", payload)
+            sql(module_database, "select pg_notify('tasuki', %s)", payload)
             await hubs.sees(f"after {payload!r}", within_s=SEEN_S)
         assert (await hubs.reader.get("/healthz")).json()["live"] == "notify"
-        sql(database, "select pg_notify('tasuki', '1 99999999999999999999 1')")
+        sql(module_database, "select pg_notify('tasuki', '1 99999999999999999999 1')")
         await hubs.tail.reaches(hubs.tail.after_seq)
         await hubs.sees("still noticed", within_s=SEEN_S)
 

@@ -1,6 +1,7 @@
 """A cursor of another history is refused, with what to do about it; nobody waits for ever for what will never come."""
 
 import time
+from collections.abc import Iterator
 
 import anyio
 import httpx2
@@ -11,6 +12,7 @@ from restclient import Refused, Rest
 from tails import becomes, eventually, health
 
 NOTICED_S = 2.5  # the poll's turn, and some
+NOBODY = "host=127.0.0.1 port=1"
 
 
 async def test_a_log_id_that_is_another_log_s_is_refused_with_what_to_do(rest: Rest):
@@ -43,68 +45,79 @@ async def test_a_cursor_at_the_head_and_the_log_s_own_id_are_not_refused(rest: R
     assert (page["messages"], page["log_id"]) == ([], log_id)
 
 
-async def test_a_seq_that_another_server_just_gave_is_not_ahead_though_no_notice_came_yet(module_database: str, rest: Rest):
+@pytest.fixture(scope="module")
+def deaf(module_database: str) -> Iterator[HubProcess]:
+    """Another server of the same log, which hears of nothing by itself."""
+    with running_hub(module_database, poll_s=3600, listen_dsn=NOBODY) as deaf:
+        yield deaf
+
+
+async def test_a_seq_that_another_server_just_gave_is_not_ahead_though_no_notice_came_yet(rest: Rest, deaf: HubProcess):
     session_id = await rest.create()
-    with running_hub(module_database, poll_s=3600, listen_dsn="host=127.0.0.1 port=1") as deaf:
-        async with deaf.client() as http:
-            for number in range(5):
-                seq = (await rest.append(session_id, str(number)))["seq"]
-                assert (await Rest(http, "p").page(session_id, seq))["next_after_seq"] == seq
-                assert (await Rest(http, "p").page(session_id, seq - 1))["next_after_seq"] == seq
+    async with deaf.client() as http:
+        for number in range(5):
+            seq = (await rest.append(session_id, str(number)))["seq"]
+            assert (await Rest(http, "p").page(session_id, seq))["next_after_seq"] == seq
+            assert (await Rest(http, "p").page(session_id, seq - 1))["next_after_seq"] == seq
 
 
-@pytest.mark.parametrize("live", ["notify", "polling"])
-async def test_a_new_epoch_is_noticed_by_every_server_and_old_cursors_are_refused(database: str, live: str):
-    listen = {"listen_dsn": "host=127.0.0.1 port=1"} if live == "polling" else {}
-    with running_hub(database, **listen) as hub:
+async def test_a_new_epoch_is_noticed_and_old_cursors_are_refused(rest: Rest, module_database: str):
+    await sees_a_new_epoch(rest, module_database, live="notify")
+
+
+async def test_a_new_epoch_is_noticed_where_no_notice_comes(module_database: str):
+    with running_hub(module_database, listen_dsn=NOBODY) as hub:
         async with hub.client() as http:
-            rest = Rest(http, "p")
-            session_id = await rest.create()
-            seq = (await rest.append(session_id, "before"))["seq"]
-            before = (await becomes(http, live=live))["log_id"]
-            new_epoch(database)
-            after = (await eventually(lambda: health(http), lambda said: said["log_id"] != before, within_s=NOTICED_S))["log_id"]
-            for path in (f"/v1/sessions/{session_id}", "/v1/log"):
-                await refused(http, path, after_seq=seq, log_id=before, wait=60)
-            page = await rest.page(session_id, 0, log_id=after)
-            assert [message["content"] for message in page["messages"]] == ["before"]
-            assert (await http.get("/v1/log")).headers["tasuki-log-id"] == after
+            await sees_a_new_epoch(Rest(http, "p"), module_database, live="polling")
+
+
+async def sees_a_new_epoch(rest: Rest, dsn: str, live: str) -> None:
+    session_id = await rest.create()
+    seq = (await rest.append(session_id, "before"))["seq"]
+    before = (await becomes(rest.http, live=live))["log_id"]
+    new_epoch(dsn)
+    after = await another_log_id(rest.http, before)
+    for path in (f"/v1/sessions/{session_id}", "/v1/log"):
+        await refused(rest.http, path, after_seq=seq, log_id=before, wait=60)
+    page = await rest.page(session_id, 0, log_id=after)
+    assert [message["content"] for message in page["messages"]] == ["before"]
+    assert (await rest.http.get("/v1/log")).headers["tasuki-log-id"] == after
 
 
 async def test_a_reader_that_knows_of_the_new_epoch_before_the_server_is_believed(
-    hub: HubProcess, rest: Rest, module_database: str
+    rest: Rest, deaf: HubProcess, module_database: str
 ):
     session_id = await rest.create()
-    with running_hub(module_database, poll_s=3600, listen_dsn="host=127.0.0.1 port=1") as late:
-        async with late.client() as http:
+    before = (await health(rest.http))["log_id"]
+    async with deaf.client() as http:
+        new_epoch(module_database)
+        after = await another_log_id(rest.http, before)
+        assert (await health(http))["log_id"] != after
+        assert (await Rest(http, "p").page(session_id, 0, log_id=after))["log_id"] == after
+
+
+async def test_a_stream_of_the_old_history_ends_and_its_cursor_is_refused(rest: Rest, module_database: str):
+    session_id = await rest.create()
+    head, before = await rest.log_head(), (await health(rest.http))["log_id"]
+    ids: list[str] = []
+
+    async def follow() -> None:
+        async with rest.http.stream("GET", f"/v1/sessions/{session_id}/events") as response:
+            ids.extend([line async for line in response.aiter_lines() if line.startswith("id:")])
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(follow)
+            await becomes(rest.http, waiting=1)
             new_epoch(module_database)
-            before = (await health(http))["log_id"]
-            after = (await eventually(lambda: health(rest.http), lambda said: said["log_id"] != before, within_s=NOTICED_S))[
-                "log_id"
-            ]
-            assert (await Rest(http, "p").page(session_id, 0, log_id=after))["log_id"] == after
+            await another_log_id(rest.http, before)
+            await rest.append(session_id, "of the new history")
+    assert ids == [f"id: {head}"], "what came after the change is not told as if it followed"
 
 
-async def test_a_stream_of_the_old_history_ends_and_its_cursor_is_refused(database: str):
-    with running_hub(database, poll_s=0.2) as hub:
-        async with hub.client() as http:
-            rest = Rest(http, "p")
-            session_id = await rest.create()
-            before = (await becomes(http, live="notify"))["log_id"]
-            ids: list[str] = []
-
-            async def follow() -> None:
-                async with http.stream("GET", f"/v1/sessions/{session_id}/events") as response:
-                    ids.extend([line async for line in response.aiter_lines() if line.startswith("id:")])
-
-            with anyio.fail_after(20):
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(follow)
-                    await becomes(http, waiting=1)
-                    new_epoch(database)
-                    await eventually(lambda: health(http), lambda said: said["log_id"] != before, within_s=NOTICED_S)
-                    await rest.append(session_id, "of the new history")
-            assert ids == ["id: 1"], "what came after the change is not told as if it followed"
+async def another_log_id(http: httpx2.AsyncClient, before: str) -> str:
+    said = await eventually(lambda: health(http), lambda said: said["log_id"] != before, within_s=NOTICED_S)
+    return str(said["log_id"])
 
 
 async def refused(http: httpx2.AsyncClient, path: str, **query: str | int) -> dict[str, object]:

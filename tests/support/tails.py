@@ -39,7 +39,7 @@ class Tail:
     """A long-polling reader of one session, from `after_seq` on. `seen`: seq and content of each message, in order."""
 
     def __init__(self, http: httpx2.AsyncClient, session_id: str, after_seq: int = 0, wait_s: float = 20) -> None:
-        self._http, self._session_id, self._wait_s = http, session_id, wait_s
+        self._http, self.session_id, self._wait_s = http, session_id, wait_s
         self._more = anyio.Event()
         self.after_seq = after_seq
         self.seen: list[tuple[int, Any]] = []
@@ -51,7 +51,7 @@ class Tail:
         while True:
             query: dict[str, Any] = {"after_seq": self.after_seq, "wait": self._wait_s}
             try:
-                response = await self._http.get(f"/v1/sessions/{self._session_id}", params=query)
+                response = await self._http.get(f"/v1/sessions/{self.session_id}", params=query)
             except httpx2.TransportError as error:
                 self.refusals.append(type(error).__name__)
                 await anyio.sleep(LOOK_AGAIN_S)
