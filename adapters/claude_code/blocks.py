@@ -14,6 +14,7 @@ from adapters.conversion import Json
 from eventstore.wire import codec
 
 CONTENT: Path = ("message", "content")
+NOT_TEXT = "not a text"
 NO_PLACE = "a standard message has no place for this block"
 
 Unsaid = dict[Path, str]
@@ -45,6 +46,7 @@ def read_content(blocks: Iterable[tuple[Path, Any]], unsaid: Unsaid) -> tuple[st
             unsaid[place] = NO_PLACE
         else:
             parts.append((place, part))
+            unsaid.update(_unsaid_of_media(block, place))
     if len(parts) == 1 and parts[0][1]["type"] == "text":
         place, part = parts[0]
         return part["text"], [Copy((*place, "text"), ("content",))]
@@ -64,7 +66,7 @@ def read_assistant(blocks: Sequence[Any], model: str, provider: str, digest: str
                 _read_thinking(block, place, said, unsaid, model, provider)
             case {"type": "tool_use"}:
                 said.kinds.append(2)
-                _read_call(block, place, said, digest)
+                _read_call(block, place, said, digest, unsaid)
             case _:
                 said.kinds.append(1)
                 shown.append((place, block))
@@ -80,6 +82,7 @@ def read_result(block: Json, place: Path, digest: str, unsaid: Unsaid) -> tuple[
     if not isinstance(call_id, str) or not call_id:
         call_id = made_up_id(digest, place)
         said.made_up.append((*place, "tool_use_id"))
+        unsaid[*place, "tool_use_id"] = NOT_TEXT
     content = block.get("content")
     inside: Path = (*place, "content")
     if isinstance(content, str):
@@ -106,6 +109,7 @@ def thinking_of(items: list[Json]) -> Json:
 def _read_thinking(block: Json, place: Path, said: Said, unsaid: Unsaid, model: str, provider: str) -> None:
     names = {"thinking": "text", "signature": "signature", "data": "data"}
     item = {name: block[key] for key, name in names.items() if isinstance(block.get(key), str)}
+    unsaid.update({(*place, key): NOT_TEXT for key, name in names.items() if key in block and name not in item})
     if "text" not in item and "data" not in item:
         unsaid[place] = NO_PLACE
         return
@@ -114,14 +118,16 @@ def _read_thinking(block: Json, place: Path, said: Said, unsaid: Unsaid, model: 
     said.thinking.append(item | {"provider": provider} | ({"model": model} if model else {}))
 
 
-def _read_call(block: Json, place: Path, said: Said, digest: str) -> None:
+def _read_call(block: Json, place: Path, said: Said, digest: str, unsaid: Unsaid) -> None:
     call_id, name, value = block.get("id"), block.get("name"), block.get("input", {})
     if not isinstance(call_id, str) or not call_id:
         call_id = made_up_id(digest, place)
         said.made_up.append((*place, "id"))
+        unsaid[*place, "id"] = NOT_TEXT
     if not isinstance(name, str) or not name:
         name = "unknown"
         said.made_up.append((*place, "name"))
+        unsaid[*place, "name"] = NOT_TEXT
     arguments, how = (value, "") if isinstance(value, str) else (codec.dump(value), "json")
     if "input" in block:
         source: Path = ("tool_calls", len(said.tool_calls), "function", "arguments")
@@ -142,6 +148,17 @@ def _part(block: Any) -> Json | None:
             name = title if isinstance(title, str) and title else "document"
             return {"type": "file", "file": {"filename": name, "file_data": f"data:{media};base64,{data}"}}
     return None
+
+
+def _unsaid_of_media(block: Json, place: Path) -> Unsaid:
+    """What an image or a document says that its part does not."""
+    unsaid: Unsaid = {}
+    source = block.get("source")
+    if isinstance(source, dict) and len(source) > (2 if "url" in source else 3):
+        unsaid[*place, "source"] = "its source says more than the media type and the data"
+    if block["type"] == "document" and "title" in block and not isinstance(block["title"], str):
+        unsaid[*place, "title"] = NOT_TEXT
+    return unsaid
 
 
 def _copy(place: Path, part: Json, here: Path) -> Copy:

@@ -19,6 +19,7 @@ from typing import Any
 from adapters.claude_code import origin
 from adapters.claude_code.blocks import CONTENT, Said, Unsaid, read_assistant, read_content, read_result, thinking_of
 from adapters.claude_code.fields import USAGE_FIELDS
+from adapters.claude_code.odd_fields import note_odd_fields
 from adapters.claude_code.records import AGENT, Line, Parsed, text_of
 from adapters.claude_code.said import Copy, lift
 from adapters.conversion import Json, Message
@@ -36,6 +37,7 @@ class Around:
     parent_id: str | None  # the nearest user or assistant line upwards
     compaction: Json | None  # what the boundary before a compaction's summary says
     is_subagent: bool
+    session_id: str = ""  # the one that the transcript names
 
 
 @dataclass(slots=True)
@@ -57,6 +59,9 @@ def convert(line: Line, raw: bytes, parsed: Parsed, around: Around, digest: str 
     digest = digest or sha256(raw).hexdigest()[:16]
     read = _assistant if line.type == "assistant" else _user
     bodies = read(record, message, digest, around, done)
+    if line.parent and line.parent != around.parent_id:
+        done.unsaid["parentUuid",] = "the parent is no message; the message above it is named"
+    note_odd_fields(line, record, around.session_id, around.is_subagent, [body["role"] for body, _ in bodies], done.unsaid)
     common = _common_metadata(line, record, around)
     finish = _finisher(line, record, parsed, around, digest, done.unsaid)
     done.messages = [
@@ -64,6 +69,18 @@ def convert(line: Line, raw: bytes, parsed: Parsed, around: Around, digest: str 
         for part, (body, copies) in enumerate(bodies)
     ]
     return done
+
+
+def _read_status(record: Json, message: Json, metadata: Json, unsaid: Unsaid) -> None:
+    reason = message.get("stop_reason")
+    if record.get("isApiErrorMessage"):
+        metadata["status"] = "error"
+    elif isinstance(reason, str) and reason in _finished:
+        metadata["status"] = "complete"
+    if reason is not None:
+        unsaid["message", "stop_reason"] = (
+            "the status tells that it ended, not how" if "status" in metadata else "no standard status"
+        )
 
 
 Bodies = list[tuple[Json, Sequence[Copy]]]
@@ -83,18 +100,15 @@ def _assistant(record: Json, message: Json, digest: str, around: Around, done: C
     if said.thinking:
         body["thinking"] = thinking_of(said.thinking)
     metadata: Json = {"origin": origin.origin_of_assistant(record, model)}
-    if model and model != origin.SYNTHETIC_MODEL:
+    if model == origin.SYNTHETIC_MODEL:
+        done.unsaid["message", "model"] = "no model: the harness wrote it"
+    elif model:
         metadata["model"] = model
     if reply_id:
         metadata["reply_id"] = reply_id
     if usage := _usage(message, done.unsaid):
         metadata["usage"] = usage
-    if record.get("isApiErrorMessage"):
-        metadata["status"] = "error"
-    elif message.get("stop_reason") in _finished:
-        metadata["status"] = "complete"
-    elif message.get("stop_reason") is not None:
-        done.unsaid["message", "stop_reason"] = "no standard status"
+    _read_status(record, message, metadata, done.unsaid)
     done.is_reordered = said.is_reordered
     done.made_up += [f"assistant.tool_use.{place[-1]}" for place in said.made_up]
     return [(body | {"metadata": metadata}, said.copies)]

@@ -109,7 +109,9 @@ def _conversion(
 def _messages(file: Transcript, line: Line, is_subagent: bool, report: Report) -> list[Message]:
     raw = file.raws[line.number - 1]
     parsed = parse_line(raw)
-    done = convert(line, raw, parsed, Around(file.parent_of(line), file.compaction_of(line), is_subagent))
+    done = convert(
+        line, raw, parsed, Around(file.parent_of(line), file.compaction_of(line), is_subagent, file.meta.first.get("sessionId", ""))
+    )
     where = f"line {line.number}"
     account(report, parsed.value, where, done.unsaid)
     for path in done.made_up:

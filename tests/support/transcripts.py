@@ -20,6 +20,21 @@ blocks = st.one_of(
 )
 
 
+odd_message = st.fixed_dictionaries({}, optional=dict.fromkeys(["id", "model", "role", "stop_reason", "usage", "type"], values))
+_envelope = [
+    "timestamp",
+    "version",
+    "sessionId",
+    "agentId",
+    "cwd",
+    "isMeta",
+    "isCompactSummary",
+    "isApiErrorMessage",
+    "toolUseResult",
+]
+odd_record = st.fixed_dictionaries({}, optional=dict.fromkeys(_envelope, values))
+
+
 @st.composite
 def transcripts(draw: Any) -> list[bytes]:
     """Lines of any kind in one growing chain, with what the agent never writes among them."""
@@ -31,8 +46,11 @@ def transcripts(draw: Any) -> list[bytes]:
             lines.append(draw(st.binary(max_size=40)).replace(b"\n", b" ") + b"\n")
             continue
         content = draw(texts | st.lists(blocks, max_size=3) | values)
-        record = {"type": kind, "uuid": f"u{number}", "parentUuid": parent, "message": {"content": content}}
-        record |= draw(st.dictionaries(texts, values, max_size=2))
+        record = (
+            {"message": {"content": content} | draw(odd_message)}
+            | draw(odd_record)
+            | draw(st.dictionaries(texts, values, max_size=2))
+        )
         lines.append(json.dumps(record | {"type": kind, "uuid": f"u{number}", "parentUuid": parent}).encode() + b"\n")
         parent = f"u{number}"
     return lines
