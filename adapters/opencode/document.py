@@ -24,13 +24,15 @@ class Place:
     now_ms: int
 
 
-def with_user_first(steps: list[Step], has_user: bool) -> bool:
-    """Put a user message first where an assistant would have none to answer; return whether that was needed."""
-    if has_user or not steps or steps[0].role == "user":
-        return False
-    part = {"type": "text", "text": BEGIN, "synthetic": True}
-    steps.insert(0, Step("user", f"{steps[0].seed}:begin", steps[0].created_ms, [part]))
-    return True
+def placed(steps: list[Step], has_user: bool) -> tuple[list[Step], bool]:
+    """Number the steps, with a user message first where an assistant would have none to answer; return whether that was needed."""
+    is_needed = bool(steps) and not has_user and steps[0].role != "user"
+    if is_needed:
+        part = {"type": "text", "text": BEGIN, "synthetic": True}
+        steps = [Step("user", f"{steps[0].seed}:begin", steps[0].created_ms, [part]), *steps]
+    for place, step in enumerate(steps):
+        step.place = place
+    return steps, is_needed
 
 
 def messages_of(steps: Sequence[Step], place: Place, after_ms: int, user_id: str) -> list[Json]:
@@ -38,10 +40,10 @@ def messages_of(steps: Sequence[Step], place: Place, after_ms: int, user_id: str
     times = ids.rising([step.created_ms for step in steps], after_ms, place.now_ms)
     seeds: set[str] = set()
     messages: list[Json] = []
-    for step, ms, id_ms in zip(steps, times, ids.id_times(times, place.now_ms), strict=True):
+    for step, ms in zip(steps, times, strict=True):
         seed = _once(f"{place.session_id}:{step.seed}", seeds)
-        message = _message(step, place, ms, ids.message_id(seed, id_ms), user_id)
-        message["parts"] = [_part(part, message, (seed, ms, id_ms), index) for index, part in enumerate(step.parts)]
+        message = _message(step, place, ms, ids.message_id(seed, step.place), user_id)
+        message["parts"] = [_part(part, message, (seed, step.place), index) for index, part in enumerate(step.parts)]
         if step.role == "user":
             user_id = message["info"]["id"]
         messages.append(message)
@@ -86,17 +88,17 @@ def _message(step: Step, place: Place, ms: int, message_id: str, user_id: str) -
     return {"info": info | step.info}
 
 
-def _part(part: Json, message: Json, made: tuple[str, int, int], index: int) -> Json:
-    seed, ms, id_ms = made
+def _part(part: Json, message: Json, made: tuple[str, int], index: int) -> Json:
+    ms = message["info"]["time"]["created"]
     owner: Json = {"sessionID": message["info"]["sessionID"], "messageID": message["info"]["id"]}
-    whole = {"id": ids.part_id(seed, id_ms, index), **owner, **part}
+    whole = {"id": ids.part_id(*made, index), **owner, **part}
     if part["type"] == "reasoning":
         whole["time"] = {"start": ms, "end": ms}
     if part["type"] == "tool":
         state = part["state"] | {"time": {"start": ms, "end": ms}}
         if "attachments" in state:
             files = enumerate(state["attachments"])
-            state["attachments"] = [{"id": ids.part_id(f"{seed}:{index}", id_ms, at), **owner, **file} for at, file in files]
+            state["attachments"] = [{"id": ids.part_id(f"{made[0]}:{index}", made[1], at), **owner, **file} for at, file in files]
         whole["state"] = state
     return whole
 

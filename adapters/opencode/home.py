@@ -93,17 +93,19 @@ def _add_messages(home: Home, entries: Sequence[Json], arrived: dict[str, int]) 
 
 
 def _groups(entries: Sequence[Json]) -> list[_Group]:
-    groups: dict[str, _Group] = {}
+    groups: list[_Group] = []
+    newest: dict[str, _Group] = {}
     for index, entry in enumerate(entries):
         native = native_of(entry, AGENT) if is_message(entry) else None
         if native is None:
             continue
         if "part" not in native:
-            groups[str(entry.get("append_id"))] = _Group(entry, [index])
-        elif group := groups.get(str(native.get("head"))):
+            groups.append(_Group(entry, [index]))
+            newest[str(entry.get("append_id"))] = groups[-1]
+        elif group := newest.get(str(native.get("head"))):
             group.indexes.append(index)
             group.others.append(entry)
-    return [*groups.values()]
+    return groups
 
 
 def _with_later(record: Any, changes: Sequence[Any]) -> Any:

@@ -1,8 +1,9 @@
-"""OpenCode's ids and times: a prefix, 12 hex digits that sort by time, 14 letters and digits that tell them apart.
+"""OpenCode's ids and times: a prefix, 12 hex digits that sort, 14 letters and digits that tell ids apart.
 
-The hex digits are the low 48 bits of `ms * 4096 + n`, so they begin again every 2.2 years (and a session's count downwards). The
-last 14 are a hash of what the record is made from: the same on every run, and another for another session, since OpenCode's ids
-are names for the whole database.
+OpenCode's own hex digits are the low 48 bits of `ms * 4096 + n` (they begin again every 2.2 years; a session's count downwards).
+Ours count from 0: they sort as the session does, and before all that OpenCode makes next; they hold no time, since a clock that was
+ahead would give other ids later. The last 14 are a hash of what the record is made from: the same on every run, and another for
+another session, since OpenCode's ids are names for the whole database.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,6 @@ from hashlib import sha256
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _MASK = (1 << 48) - 1
-_ROUND_MS_BITS = 36
 
 
 def name(seed: str) -> str:
@@ -28,13 +28,14 @@ def session_id(seed: str, ms: int) -> str:
     return f"ses_{~(ms << 12) & _MASK:012x}{name(seed)}"
 
 
-def message_id(seed: str, ms: int) -> str:
-    return f"msg_{ms << 12 & _MASK:012x}{name(seed)}"
+def message_id(seed: str, place: int) -> str:
+    """The id of the session's message at this place; they sort as they stand."""
+    return f"msg_{place << 12 & _MASK:012x}{name(seed)}"
 
 
-def part_id(seed: str, ms: int, place: int) -> str:
-    """The id of a message's part, from its place in it; they sort as they stand."""
-    return f"prt_{(ms << 12) + 1 + place & _MASK:012x}{name(f'{seed}:{place}')}"
+def part_id(seed: str, place: int, index: int) -> str:
+    """The id of the part at this index of the message at this place; they sort as they stand."""
+    return f"prt_{(place << 12) + 1 + index & _MASK:012x}{name(f'{seed}:{index}')}"
 
 
 def rising(wanted: Sequence[int | None], after: int, now_ms: int) -> list[int]:
@@ -51,13 +52,3 @@ def rising(wanted: Sequence[int | None], after: int, now_ms: int) -> list[int]:
         count = len(times)
         times = [min(ms, now_ms - (count - 1 - place)) for place, ms in enumerate(times)]
     return [max(ms, after + 1 + place) for place, ms in enumerate(times)]
-
-
-def id_times(times: Sequence[int], now_ms: int) -> list[int]:
-    """Return the times to make ids of: those of the messages, lifted into the round that ids are in now, so that they sort before
-    the ids that OpenCode will make next."""
-    begin = ((now_ms or max(times, default=0)) >> _ROUND_MS_BITS) << _ROUND_MS_BITS
-    lifted: list[int] = []
-    for ms in times:
-        lifted.append(max(ms, begin, lifted[-1] + 1 if lifted else 0))
-    return lifted

@@ -28,7 +28,7 @@ USAGE: Sequence[tuple[str, tuple[str, ...]]] = (
     ("cache_read_input_tokens", ("cache", "read")),
     ("cache_creation_input_tokens", ("cache", "write")),
 )
-FINISHED = {"stop", "tool-calls"}
+FINISHED = ("stop", "tool-calls")
 ABORTED = "MessageAbortedError"
 _PLAIN_ID_MAX = 100
 

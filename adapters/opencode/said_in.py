@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.leaves import Fate, Path
+from adapters.leaves import Fate, Path, leaves
 from adapters.opencode.records import is_number, object_of, text_of
 from eventstore.errors import InvalidJson
 from eventstore.wire import codec
@@ -20,7 +20,9 @@ INTERRUPTED = "[Tool execution was interrupted]"
 ORPHAN = "[Result of a tool call that is not part of this session]"
 UNSIGNED_ONLY = Fate("dropped", "signed or encrypted thinking: only the agent and provider that it came from can use it")
 AS_TEXT = Fate("degraded", "readable thinking: OpenCode sends it as plain text to another model than the one that thought it")
-NO_ID = Fate("dropped", "a provider's id of thinking has no place without what it names")
+BY_ITEMS = Fate("dropped", "thinking that its items say otherwise: the items are written")
+NO_ITEM_FIELD = Fate("dropped", "reasoning has no place for it")
+NO_PART_FIELD = Fate("dropped", "a part of OpenCode's has no place for it")
 NOT_OBJECT = Fate("degraded", 'arguments that are no JSON object: written as {"arguments": <the text>}')
 NO_PART = Fate("dropped", "OpenCode has no part for this kind of content")
 NOT_SENT = Fate("degraded", "kept and shown, but OpenCode does not send it to the model")
@@ -69,9 +71,12 @@ def reasoning_parts(message: Json, is_same_model: bool, notes: Notes) -> list[Js
             return []
         _note_readable(("thinking", "content"), is_same_model, notes)
         return [{"type": "reasoning", "text": text}]
-    parts = [part for index, item in enumerate(items) if (part := _reasoning(item, index, is_same_model, notes))]
+    of = (provider_of(message), text_of(object_of(message, "metadata"), "model"))
+    parts = [part for index, item in enumerate(items) if (part := _reasoning(item, index, of, is_same_model, notes))]
     if len(parts) < len(items):
         notes["thinking", "content"] = notes["thinking", "encrypted"] = UNSIGNED_ONLY
+    elif thinking.get("content") not in (None, "", "\n\n".join(part["text"] for part in parts)):
+        notes["thinking", "content"] = BY_ITEMS
     return parts
 
 
@@ -92,7 +97,8 @@ def result_state(message: Json, value: Json, name: str, notes: Notes) -> Json:
     """The state of a tool part whose result this message is, without times; attachments without ids."""
     text, files = result_content(message, notes)
     metadata = object_of(message, "metadata")
-    if metadata.get("is_error") is True or metadata.get("status") == "error":
+    told = metadata.get("is_error")
+    if told is True or (not isinstance(told, bool) and metadata.get("status") == "error"):
         for place, _ in files:
             notes[place] = Fate("dropped", "a failed call holds text only")
         return {"status": "error", "input": value, "error": text}
@@ -125,8 +131,7 @@ def tokens_of(usage: Any) -> Json:
 
     def count(name: str) -> Any:
         value = usage.get(name) if isinstance(usage, dict) else None
-        is_count = is_number(value) and str(value).isdigit() and len(str(value)) <= 15
-        return value if is_count else 0
+        return value if is_count(value) else 0
 
     return {
         "input": count("input_tokens"),
@@ -134,6 +139,11 @@ def tokens_of(usage: Any) -> Json:
         "reasoning": count("reasoning_tokens"),
         "cache": {"read": count("cache_read_input_tokens"), "write": count("cache_creation_input_tokens")},
     }
+
+
+def is_count(value: Any) -> bool:
+    """Is it a whole number that JavaScript can hold?"""
+    return is_number(value) and str(value).isdigit() and len(str(value)) <= 15
 
 
 def texts_in(message: Json) -> Iterator[str]:
@@ -146,16 +156,26 @@ def texts_in(message: Json) -> Iterator[str]:
             yield text
 
 
-def _reasoning(item: Any, index: int, is_same_model: bool, notes: Notes) -> Json | None:
+def _reasoning(item: Any, index: int, of: tuple[str, str], is_same_model: bool, notes: Notes) -> Json | None:
     place: Path = ("thinking", "items", index)
     text = text_of(item, "text")
     if not text or item.get("signature") is not None or item.get("data") is not None:
         notes[place] = UNSIGNED_ONLY
         return None
     _note_readable((*place, "text"), is_same_model, notes)
-    if "id" in item:
-        notes[*place, "id"] = NO_ID
+    said = {"text": text, "provider": of[0], "model": of[1], "signature": None, "data": None}
+    for key, value in item.items():
+        if key not in said or value != said[key]:
+            notes[*place, key] = NO_ITEM_FIELD
     return {"type": "reasoning", "text": text}
+
+
+def provider_of(message: Json) -> str:
+    """Whose model said it, as far as the message tells."""
+    provider = text_of(object_of(message, "metadata"), "provider")
+    items = object_of(message, "thinking").get("items")
+    named = (text_of(item, "provider") for item in items) if isinstance(items, list) else iter(())
+    return provider or next((name for name in named if name), "")
 
 
 def _note_readable(place: Path, is_same_model: bool, notes: Notes) -> None:
@@ -164,18 +184,32 @@ def _note_readable(place: Path, is_same_model: bool, notes: Notes) -> None:
 
 
 def _part(item: Any, place: Path, notes: Notes) -> Json | None:
+    made = _made(item)
+    if made is None:
+        notes[place] = NO_PART
+        return None
+    part, said = made
+    for path, _ in leaves(item):
+        if path not in said:
+            notes[*place, *path] = NO_PART_FIELD
+    return part
+
+
+def _made(item: Any) -> tuple[Json, set[Path]] | None:
+    """The part, and the leaves of the item that it says."""
     match item:
         case {"type": "text", "text": str(text)}:
-            return {"type": "text", "text": text}
+            return {"type": "text", "text": text}, {("type",), ("text",)}
         case {"type": "image_url", "image_url": {"url": str(url)}}:
-            return {"type": "file", "mime": _mime(url, "image/png"), "url": url}
+            return {"type": "file", "mime": _mime(url, "image/png"), "url": url}, {("type",), ("image_url", "url")}
         case {"type": "input_audio", "input_audio": {"data": str(data), "format": str(form)}}:
-            return {"type": "file", "mime": f"audio/{form}", "url": f"data:audio/{form};base64,{data}"}
+            part = {"type": "file", "mime": f"audio/{form}", "url": f"data:audio/{form};base64,{data}"}
+            return part, {("type",), ("input_audio", "data"), ("input_audio", "format")}
         case {"type": "file", "file": {"file_data": str(data)}} if data.startswith("data:"):
             name = text_of(item["file"], "filename")
             part = {"type": "file", "mime": _mime(data, "application/octet-stream"), "url": data}
-            return part | ({"filename": name} if name else {})
-    notes[place] = NO_PART
+            said: set[Path] = {("type",), ("file", "file_data"), ("file", "filename")}
+            return part | ({"filename": name} if name else {}), said
     return None
 
 

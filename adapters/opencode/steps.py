@@ -37,6 +37,7 @@ class Step:
     parts: list[Json] = field(default_factory=list)
     info: Json = field(default_factory=dict)
     reply_id: str = ""
+    place: int = 0  # among all that is written of the session, now or before
 
 
 @dataclass(slots=True)
@@ -103,7 +104,7 @@ def _assistant(messages: Sequence[Json], index: int, around: Around, steps: list
     message, notes = messages[index], around.notes[index]
     metadata = metadata_of(message)
     reply_id = text_of(metadata, "reply_id")
-    model, provider = text_of(metadata, "model") or UNKNOWN, _provider(message)
+    model, provider = text_of(metadata, "model") or UNKNOWN, said_in.provider_of(message) or UNKNOWN
     before = steps[-1] if steps else None
     is_more = before and reply_id and before.reply_id == reply_id and before.info["modelID"] == model
     if before and is_more:
@@ -129,14 +130,6 @@ def _count_once(messages: Sequence[Json], index: int, reply_id: str, notes: Note
         notes["metadata", "usage"] = LAST_COUNTS
 
 
-def _provider(message: Json) -> str:
-    provider = text_of(metadata_of(message), "provider")
-    thinking = message.get("thinking")
-    items = thinking.get("items") if isinstance(thinking, dict) else None
-    named = (text_of(item, "provider") for item in items or ())
-    return provider or next((name for name in named if name), UNKNOWN)
-
-
 def _tool(messages: Sequence[Json], call: PairedCall, at: tuple[int, int], around: Around) -> Json:
     """The part of a call and its result."""
     index, place = at
@@ -160,7 +153,7 @@ def _tool(messages: Sequence[Json], call: PairedCall, at: tuple[int, int], aroun
 
 def _orphan(message: Json, index: int, notes: Notes) -> Step:
     text, files = said_in.result_content(message, notes)
-    notes["content",] = notes["tool_call_id",] = AS_USER
+    notes["content",] = notes["tool_call_id",] = notes["metadata", "is_error"] = AS_USER
     parts = [{"type": "text", "text": f"{said_in.ORPHAN}\n{text}", "synthetic": True}, *(part for _, part in files)]
     return Step("user", _seed(message, index), moment(message), parts)
 
@@ -177,7 +170,7 @@ def _compaction(message: Json, index: int, notes: Notes) -> list[Step]:
     asked = {"type": "compaction", "auto": compaction.get("trigger") == "auto"}
     info = {
         "modelID": text_of(metadata_of(message), "model") or UNKNOWN,
-        "providerID": _provider(message),
+        "providerID": said_in.provider_of(message) or UNKNOWN,
         "tokens": said_in.tokens_of(metadata_of(message).get("usage")),
         "finish": "stop",
         "summary": True,

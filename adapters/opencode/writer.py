@@ -14,7 +14,7 @@ from functools import partial
 from adapters.conversion import Json
 from adapters.leaves import CONVERTED, Fate, Path, account, leaves, path_name
 from adapters.opencode import ids
-from adapters.opencode.document import Place, id_name, messages_of, session_info, source_of, with_user_first
+from adapters.opencode.document import Place, id_name, messages_of, placed, session_info, source_of
 from adapters.opencode.fates import OTHERS_NATIVE, fate_of
 from adapters.opencode.home import Home, go_home
 from adapters.opencode.live import created_ms, live_branch
@@ -109,10 +109,10 @@ class _Writing:
     def _document(self, links: Mapping[str, str], parent_id: str) -> tuple[Json, Around]:
         document, records = self._at_home()
         around = self._around(links)
-        steps = steps_of(self._foreign.messages, around)
-        steps = self._new(steps, records)
         last_user = next((text_of(info_of(record), "id") for record in reversed(records) if _is_user(record)), "")
-        if with_user_first(steps, bool(last_user)):
+        steps, is_begun = placed(steps_of(self._foreign.messages, around), bool(last_user))
+        steps = self._new(steps, records)
+        if is_begun:
             self._report.note("synthesised", "fields/user.content", "an assistant's message needs one to answer", "message 1")
         if not steps and self._own_id:
             return {**document, "messages": records}, around
