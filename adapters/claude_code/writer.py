@@ -99,9 +99,9 @@ class _Work:
 
     def _envelope(self, version: str, session_id: str, is_subagent: bool) -> Envelope:
         meta = self.session.meta
-        cwd = self.target.cwd or text_of(meta, "cwd")
-        if not cwd and self.home.foreign:
-            self.report.warn("fields/cwd", "no working directory is known: give one, or the agent will not list the session", "")
+        cwd = self.target.cwd or text_of(meta, "cwd") or "/"
+        if self.home.foreign and not (self.target.cwd or text_of(meta, "cwd")):
+            self.report.warn("fields/cwd", "no working directory is known: the agent lists the session in the root folder", "")
         agent_id = ""
         if is_subagent:
             link = meta.get("subagent")
