@@ -2,13 +2,15 @@
 
 `call("append_events", requests=…)` is the whole vocabulary; argument types are read from the catalogue once, arrays and
 results travel in binary. Every function may be called twice with the same effect, so a call whose connection broke is
-made once more on another one. No prepared statements and no session state are relied on: a pooler may stand in between.
+made once more on another one. A call without an answer for some seconds more than a statement may take is given up: the
+link is dead, though nobody closed it. No prepared statements and no session state are relied on: a pooler may stand between.
 """
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
@@ -25,6 +27,7 @@ from eventstore.errors import (
 from eventstore.settings import Settings
 
 _CONNECTION_WAIT_S = 5.0
+_RECONNECT_S = 2.0  # then an attempt is given up, and the next call begins one: a longer one's tries lie ever further apart
 _ERROR_OF_SQLSTATE: dict[str, type[StoreError]] = {
     "55P03": LogBusy,  # lock_not_available: lock_timeout
     "25006": ReadOnlyReplica,  # read_only_sql_transaction
@@ -88,6 +91,7 @@ class Database:
 
     def __init__(self, settings: Settings, dsn: str) -> None:
         self._timeouts = (settings.statement_timeout_s, settings.lock_timeout_s)
+        self._answer_s = settings.statement_timeout_s + _CONNECTION_WAIT_S
         self._queries: dict[str, str] = {}
         self._direct_dsn = settings.listen_dsn or dsn
         self._pool = AsyncConnectionPool(
@@ -97,7 +101,7 @@ class Database:
             max_size=max(2, settings.pool_size_max),
             configure=self._configure,
             timeout=_CONNECTION_WAIT_S,
-            reconnect_timeout=30,
+            reconnect_timeout=_RECONNECT_S,
             open=False,
         )
 
@@ -144,13 +148,18 @@ class Database:
     async def _run(self, query: str, arguments: dict[str, Any], take: Any) -> Any:
         for is_last in (False, True):
             try:
-                async with self._pool.connection() as connection:
-                    cursor = connection.cursor(binary=True)
-                    await cursor.execute(query, arguments)
-                    return take(cursor) if take else await cursor.fetchall()
+                with anyio.fail_after(self._answer_s):
+                    async with self._pool.connection() as connection:
+                        cursor = connection.cursor(binary=True)
+                        await cursor.execute(query, arguments)
+                        return take(cursor) if take else await cursor.fetchall()
+            except TimeoutError:
+                raise StoreUnavailable("The database does not answer.") from None
             except (psycopg.Error, PoolTimeout) as error:
                 if is_last or not _is_connection_lost(error):
                     raise translate(error) from None
+                with anyio.move_on_after(_CONNECTION_WAIT_S):
+                    await self._pool.check()  # where one connection broke, the others did too
         raise AssertionError("unreachable")
 
     async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:

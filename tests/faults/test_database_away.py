@@ -21,7 +21,8 @@ from tails import Tail, becomes, eventually, stream
 from eventstore.embedded import EmbeddedPostgres
 
 POLL_S = 0.5
-REFUSED_S = 8  # 5 s for a connection, and some
+STATEMENT_S = 2
+REFUSED_S = 5 + STATEMENT_S + 3  # for a connection, for the statement, and some
 SAID_S = 8  # a poll and its 5 s, and some
 BACK_S = 10
 
@@ -59,11 +60,12 @@ class Scene:
 
     async def comes_back(self) -> None:
         """See that everything works again, by itself: first an append, which the readers see."""
-        said = await eventually(partial(self._append, "after", "first"), lambda answer: answer.status_code < 300, BACK_S)
+        said = await self.append("after", "first")
+        assert said.status_code == 201, "the first append, though every connection of the pool was dead"
         await self.tail.reaches(said.json()["seq"], within_s=BACK_S)
         await becomes(self.http, within_s=BACK_S, database="up", live="notify")
         assert (await self.http.get("/readyz")).status_code == 200
-        retried = await self._append("lost?", "while away")
+        retried = await self.append("lost?", "while away")
         assert retried.status_code == 201, "what was refused was not written"
         await self.tail.reaches(retried.json()["seq"], within_s=2)
         assert [content for _, content in self.tail.seen] == ["before", "after", "lost?"]
@@ -74,7 +76,7 @@ class Scene:
     async def _streamed(self) -> list[str]:
         return self.streamed
 
-    async def _append(self, content: str, append_id: str) -> httpx2.Response:
+    async def append(self, content: str, append_id: str) -> httpx2.Response:
         body = {"role": "user", "content": content, "append_id": append_id}
         return await self.http.post(f"/v1/sessions/{self.session_id}/messages", json=body)
 
@@ -93,7 +95,7 @@ async def refused(http: httpx2.AsyncClient, method: str, path: str, body: Any) -
 
 @asynccontextmanager
 async def scene(dsn: str) -> AsyncIterator[Scene]:
-    with running_hub(dsn, poll_s=POLL_S, probe_s=1) as hub:
+    with running_hub(dsn, poll_s=POLL_S, probe_s=1, statement_timeout_s=STATEMENT_S) as hub:
         async with hub.client() as http, anyio.create_task_group() as tasks:
             rest = Rest(http, "p")
             session_id = await rest.create()
@@ -141,8 +143,25 @@ async def test_a_link_that_swallows_everything_is_told_from_a_slow_answer(databa
         async with scene(dsn) as at:
             proxy.block()
             await at.goes_away()
+            await at.refuses_all()
             proxy.resume()
             await at.comes_back()
+
+
+async def test_a_database_that_is_back_at_once_was_never_away_for_those_who_ask(make_cluster):
+    cluster = make_cluster(fsync=False)
+    async with scene(cluster.start()) as at:
+        kill(cluster)
+        await anyio.to_thread.run_sync(cluster.start)
+        answers: list[httpx2.Response] = []
+
+        async def append(number: int) -> None:
+            answers.append(await at.append(str(number), str(number)))
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(20):
+                tasks.start_soon(append, number)
+        assert [answer.status_code for answer in answers] == [201] * 20
 
 
 async def test_who_waits_while_the_database_is_away_gets_an_empty_page_at_the_end(database):
