@@ -123,7 +123,9 @@ class Database:
     async def dedicated(self) -> AsyncIterator[Dedicated]:
         """A connection beside the pool, direct where a pooler stands in between. Raises StoreUnavailable."""
         try:
-            connection = await psycopg.AsyncConnection.connect(self._direct_dsn, autocommit=True, **connection_arguments())
+            connection = await psycopg.AsyncConnection.connect(
+                self._direct_dsn, autocommit=True, prepare_threshold=None, **connection_arguments()
+            )
         except psycopg.Error as error:
             raise translate(error) from None
         async with connection:
