@@ -8,7 +8,6 @@ Rule 3: what the database says is done is believed only if this repository has t
 import logging
 import random
 import shutil
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +46,13 @@ class ArchiveWorker:
     async def run(self) -> None:
         """Work until cancelled; a lost database is waited for."""
         while True:
-            with suppress(StoreError):
+            try:
                 async with self._database.dedicated() as lock:
                     await lock.call("configure_maintenance", statement_timeout_ms=0)
                     if (await lock.call("lock_archive"))[0][0]:
                         await self._work(lock)
+            except* StoreError:  # out of a task group it comes in a group
+                pass
             await self._pause()
 
     async def _work(self, lock: Dedicated) -> None:
