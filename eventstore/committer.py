@@ -5,8 +5,10 @@ Rule 2: a batch is capped by count and bytes, and large requests have a lane of 
         behind them for more than the append lock.
 Rule 3: no two requests of a batch depend on each other; one that would waits, and what is behind it for that session too.
 Rule 4: a request that the database refuses is tried alone and fails alone.
+Rule 5: a fault in one commit is told to those who are in it, and ends no other.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ from eventstore.append import Appended, AppendRequest, batch_arguments, outcomes
 from eventstore.db import Database
 from eventstore.errors import Internal, LogBusy, Overloaded, StoreError, StoreUnavailable
 
+log = logging.getLogger("tasuki.committer")
 BATCH_EVENTS_MAX = 256
 BATCH_BYTES_MAX = 1024 * 1024
 LARGE_REQUEST_BYTES = 64 * 1024
@@ -143,6 +146,7 @@ class Committer:
         requests = [waiting.request for waiting in batch]
         try:
             rows = await self._database.call("append_events", **batch_arguments(requests))
+            answers = outcomes(requests, rows)
         except _NOT_THE_REQUESTS_FAULT as error:
             _answer_all(batch, error)
         except StoreError as error:
@@ -151,14 +155,17 @@ class Committer:
             else:
                 for waiting in batch:
                     await self._commit([waiting])
-        except BaseException:
+        except BaseException as error:
             _answer_all(batch, Internal("The append ended without an answer; repeat it with the same append_id."))
-            raise
+            if not isinstance(error, Exception):
+                raise
+            # named without its text, which may hold what was appended
+            log.exception("fault", exc_info=Exception(type(error).__name__).with_traceback(error.__traceback__))
         else:
             try:
                 self._wake_readers(requests, rows)  # first: their read is under way while the writers are answered
             finally:
-                for waiting, outcome in zip(batch, outcomes(requests, rows), strict=True):
+                for waiting, outcome in zip(batch, answers, strict=True):
                     waiting.answer(outcome)
 
     def _wake_readers(self, requests: list[AppendRequest], rows: list[tuple[Any, ...]]) -> None:

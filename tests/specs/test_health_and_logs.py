@@ -20,6 +20,7 @@ SIGNATURE = """
 select proname || '(' || pg_get_function_arguments(oid) || ') returns ' || pg_get_function_result(oid)
   from pg_proc where oid = 'store.{name}'::regproc
 """
+NO_ROWS = "select 1, 1::bigint, false, '', 1::bigint, now() where false"
 RAISES = """
 create or replace function store.{signature} language plpgsql as $$
 begin
@@ -192,6 +193,20 @@ async def test_waiters_are_told_of_a_fault_of_the_hub_s_own_and_the_hub_lives_on
         faults = [line for line in hub.log_lines() if line["event"] == "fault"]
         assert len(faults) >= 2
         assert all(fault["trace"] for fault in faults)
+        assert found_in(hub, KINDS) == []
+
+
+async def test_a_fault_in_a_commit_is_told_to_those_in_it_and_the_hub_lives_on(database):
+    async with hub_of_its_own(database) as (hub, rest):
+        session_id = await rest.create()
+        definition = definition_of(database, "append_events")
+        run(database, f"create or replace function store.{signature_of(database, 'append_events')} language sql as $$ {NO_ROWS} $$")
+        broken = await rest.http.post(f"/v1/sessions/{session_id}/messages", json={"role": "user", "content": CONTENT})
+        assert (broken.status_code, broken.json()["code"]) == (500, "internal")
+        run(database, definition)
+        await rest.append(session_id, "and on")
+        assert await rest.texts(session_id) == ["and on"]
+        assert [line["logger"] for line in hub.log_lines() if line["event"] == "fault"] == ["tasuki.committer"]
         assert found_in(hub, KINDS) == []
 
 
