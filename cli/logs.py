@@ -1,4 +1,8 @@
-"""Logs: one JSON object a line on standard error. Facts only: ids, numbers, codes; never a payload, never a token."""
+"""Logs: one JSON object a line on standard error. Facts only: ids, numbers, codes; never a payload, never a token.
+
+What libraries say below a warning may hold whole messages (sse_starlette prints every chunk it sends): it is not asked for,
+whatever the level. Of an error only its kind and place is told; our own code has taken the text out where it may be told.
+"""
 
 import json
 import logging
@@ -7,7 +11,7 @@ import time
 import traceback
 from typing import Any
 
-_RESERVED_LOGGERS = ("uvicorn", "psycopg", "psycopg.pool", "mcp")
+_OURS = "tasuki"
 
 
 class JsonLines(logging.Formatter):
@@ -23,16 +27,16 @@ class JsonLines(logging.Formatter):
         }
         line |= getattr(record, "facts", {})
         if record.exc_info and record.exc_info[1]:
-            line["fault"] = type(record.exc_info[1]).__name__ + ": " + str(record.exc_info[1])
+            kind = type(record.exc_info[1]).__name__
+            line["fault"] = f"{kind}: {record.exc_info[1]}" if record.name.startswith(f"{_OURS}.") else kind
             line["trace"] = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(record.exc_info[2])[-12:]]
         return json.dumps(line, default=str)
 
 
 def configure_logs(level: str) -> None:
-    """Send every logger's lines to standard error as JSON. `level`: debug, info, warning, error."""
+    """Send the lines of our loggers from `level` on (debug, info, warning, error), others' from warning on, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.root.handlers[:] = [handler]
-    logging.root.setLevel(level.upper())
-    for name in _RESERVED_LOGGERS:
-        logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
+    logging.root.setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))
+    logging.getLogger(_OURS).setLevel(level.upper())

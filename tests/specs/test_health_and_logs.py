@@ -144,9 +144,27 @@ async def test_nothing_that_was_said_asked_or_shown_as_a_proof_is_in_the_log(hub
     assert found_in(hub, [*KINDS, hub.token]) == []
 
 
+async def test_not_even_at_the_level_of_debug(database):
+    async with hub_of_its_own(database, log_level="debug") as (hub, rest):
+        session_id = await rest.create(meta={"x": META})
+        await rest.append(session_id, CONTENT)
+        await rest.texts(session_id)
+        for name, arguments in (
+            ("append_message", {"session_id": session_id, "message": {"role": "user", "content": CONTENT}}),
+            ("append_message", {"session_id": session_id, "message": CONTENT}),
+            ("read_session", {"session_id": session_id}),
+            (CONTENT, {}),
+        ):
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+            answer = await rest.http.post("/mcp", json=call, headers={"accept": "application/json, text/event-stream"})
+            assert answer.status_code == 200
+            await line_of(hub, answer.headers["x-request-id"])
+        assert found_in(hub, [*KINDS, hub.token]) == []
+
+
 @asynccontextmanager
-async def hub_of_its_own(dsn: str) -> AsyncIterator[tuple[HubProcess, Rest]]:
-    with running_hub(dsn) as hub:
+async def hub_of_its_own(dsn: str, **settings: str) -> AsyncIterator[tuple[HubProcess, Rest]]:
+    with running_hub(dsn, **settings) as hub:
         async with hub.client() as http:
             yield hub, Rest(http, "p")
 
