@@ -143,10 +143,11 @@ async def compose(settings: Settings, database: Database, dsn: str, archivist: A
             archivist.wake()
 
     def committed(last_seq: int, session_ids: set[str]) -> None:
-        listener.committed(last_seq)
+        refs = [reader.recall(session_id) for session_id in session_ids]
+        listener.committed(last_seq, are_all_woken=None not in refs)
+        tails.wake({ref.session_no for ref in refs if ref})
         if archivist:
             archivist.wake()
-        tails.wake({ref.session_no for ref in map(reader.recall, session_ids) if ref})
 
     listener = Listener(database, settings.listen_dsn or dsn, changed, settings.poll_s, settings.probe_s)
     await listener.start()

@@ -66,9 +66,11 @@ class Listener:
         """`notify` while notices are proven to arrive, else `polling`."""
         return "notify" if self.is_live else "polling"
 
-    def committed(self, last_seq: int) -> None:
-        """Note a commit of this process, whose readers were woken already: its notice will be passed over."""
+    def committed(self, last_seq: int, are_all_woken: bool) -> None:
+        """Note a commit of this process. Where its readers `are_all_woken` already, its notice will be passed over."""
         self.state.head_seq = max(self.state.head_seq, last_seq)
+        if not are_all_woken:
+            return
         self._own_commits[last_seq] = True
         if len(self._own_commits) > _OWN_COMMITS_MAX:
             self._own_commits.pop(next(iter(self._own_commits)))

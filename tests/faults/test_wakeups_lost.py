@@ -1,8 +1,8 @@
 """A lost wake-up costs delay, never data: whatever happens to the LISTEN connection, tails go on, and /healthz says how."""
 
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from hubs import HubProcess, running_hub
 from proxy import Proxy, proxied
 from restclient import Rest
-from tails import Tail, becomes
+from tails import Tail, becomes, eventually
 
 POLL_S = 0.5
 PROBE_S = 0.5
@@ -160,6 +160,34 @@ async def test_a_notice_lost_among_others_that_arrive_costs_no_more_than_the_pol
             await hubs.tail.reaches(seq, within_s=SEEN_S)
 
 
+async def test_an_append_is_seen_by_its_own_server_s_readers_though_the_session_s_facts_were_just_forgotten(stage, module_database):
+    """A patch of the meta makes the server forget what it knows of a session while an append to it, in the other lane, commits;
+    and the notice of it comes after the answer."""
+    async with stage.patient.client() as http, anyio.create_task_group() as tasks:
+        stage.proxy.resume()
+        rest = Rest(http, "p")
+        session_id = await rest.create()
+        await becomes(http, live="notify", waiting=0)
+        tail = Tail(http, session_id)
+        tasks.start_soon(tail.run)
+        for number in range(3):
+            seqs: list[int] = []
+
+            async def append(large: str = f"{number}" * 70_000, seqs: list[int] = seqs) -> None:
+                seqs.append((await rest.append(session_id, large))["seq"])
+
+            async with anyio.create_task_group() as writers:
+                with append_lock(module_database) as waits:
+                    writers.start_soon(rest.call, "PATCH", f"/v1/sessions/{session_id}", {"n": number})
+                    await waits(1)
+                    writers.start_soon(append)
+                    await waits(2)
+                    stage.proxy.block()
+            stage.proxy.resume()
+            await tail.reaches(seqs[0], within_s=3)
+        tasks.cancel_scope.cancel()
+
+
 async def test_a_notice_that_makes_no_sense_harms_nobody(stage, module_database):
     async with scene(stage, stage.reading) as hubs:
         for payload in NONSENSE:
@@ -169,6 +197,23 @@ async def test_a_notice_that_makes_no_sense_harms_nobody(stage, module_database)
         sql(module_database, "select pg_notify('tasuki', '1 99999999999999999999 1')")
         await hubs.tail.reaches(hubs.tail.after_seq)
         await hubs.sees("still noticed", within_s=SEEN_S)
+
+
+@contextmanager
+def append_lock(dsn: str) -> Iterator[Callable[[int], Awaitable[None]]]:
+    """Hold the log's append lock; gives a function that returns when so many wait for it."""
+    with psycopg.connect(dsn) as connection:
+        connection.execute("select store.lock_log()")
+
+        async def waiting() -> int:
+            row = connection.execute("select count(*) from pg_locks where locktype = 'advisory' and not granted").fetchone()
+            return row[0] if row else 0
+
+        async def waits(count: int) -> None:
+            await eventually(waiting, lambda seen: seen == count)
+
+        yield waits
+        connection.rollback()
 
 
 def sql(dsn: str, statement: str, *values: str) -> Any:
