@@ -118,8 +118,10 @@ class Service:
         """Return a page of a session's messages, waiting up to `wait_s` for the first."""
         _check_window(limit, wait_s)
         await self._check_cursor(after_seq, log_id)
+        began_in = self.log_id
         ref = await self._reader.find(session_id)
         page = await self.tails.next_page(ref, "natives" if native else "messages", after_seq, limit, wait_s)
+        await self._check_cursor(after_seq, began_in)
         return ref, page
 
     async def open_stream(self, session_id: str, after_seq: int, log_id: str | None) -> SessionRef:
@@ -139,7 +141,10 @@ class Service:
         """Return a page of the whole log, waiting up to `wait_s` for the first event."""
         _check_window(limit, wait_s)
         await self._check_cursor(after_seq, log_id)
-        return await self.tails.next_page(None, "log", after_seq, limit, wait_s)
+        began_in = self.log_id
+        page = await self.tails.next_page(None, "log", after_seq, limit, wait_s)
+        await self._check_cursor(after_seq, began_in)
+        return page
 
     async def list_sessions(self, wanted: SessionFilter, limit: int, cursor: str | None) -> bytes:
         """Return a page of sessions, newest first, as JSON."""

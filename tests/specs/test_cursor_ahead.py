@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import anyio
 import httpx2
@@ -113,6 +114,18 @@ async def test_a_stream_of_the_old_history_ends_and_its_cursor_is_refused(rest: 
             await another_log_id(rest.http, before)
             await rest.append(session_id, "of the new history")
     assert ids == [f"id: {head}"], "what came after the change is not told as if it followed"
+
+
+async def test_who_waited_across_the_change_is_told_and_gets_nothing_of_the_new_history(rest: Rest, module_database: str):
+    session_id = await rest.create()
+    head, before = await rest.log_head(), (await health(rest.http))["log_id"]
+    async with anyio.create_task_group() as tasks:
+        for path in (f"/v1/sessions/{session_id}", "/v1/log"):
+            tasks.start_soon(partial(refused, rest.http, path, after_seq=head, wait=60))
+        await becomes(rest.http, waiting=2)
+        new_epoch(module_database)
+        await another_log_id(rest.http, before)
+        await rest.append(session_id, "of the new history")
 
 
 async def another_log_id(http: httpx2.AsyncClient, before: str) -> str:
