@@ -147,7 +147,7 @@ class ArchiveWorker:
             except PushFailed as error:
                 tries = (await self._database.call("note_archive_push", pushed_id=None, last_error=error.detail))[0][0]
                 log.warning("push", extra={"facts": {"error": error.detail, "tries": tries}})
-                await anyio.sleep(min(BACKOFF_S_MAX, BACKOFF_S_FIRST * 2 ** min(tries, 10)) * random.uniform(0.5, 1.0))  # noqa: S311
+                await anyio.sleep(min(BACKOFF_S_MAX, BACKOFF_S_FIRST * 2 ** min(tries, 10)) * random.uniform(0.5, 1.0))  # noqa: S311  # jitter, no secret
                 self._to_push.set()
 
     async def _pause(self) -> None:
