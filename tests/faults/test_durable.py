@@ -192,10 +192,10 @@ async def test_a_database_that_commits_asynchronously_loses_nothing_of_it_in_a_c
     dsn = postgres.start()
     ledger = Ledger()
     with running_fleet(dsn, 1) as fleet:
-        if is_planted:
-            edit(dsn, *ASYNCHRONOUS)
         async with fleet.clients() as https:
             writer = Writer("w", https, await create_sessions(https, 1), ledger)
+            if is_planted:
+                edit(dsn, *ASYNCHRONOUS)
             await writer.run(50)
             kill_postgres(postgres.data_dir)
             postgres.start()
