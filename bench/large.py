@@ -16,6 +16,7 @@ from bench.store import large_event, open_store
 
 LARGE_BYTES, LARGE_BYTES_QUICK = 16 * 1024 * 1024 - 4096, 4 * 1024 * 1024  # the first just below what the hub takes
 ROUNDS_MAX = 3
+ALLOWED_S = 25.0
 PAUSE_S = 0.002
 FULL_S = 1.0
 LONGEST_S = 20.0
@@ -28,7 +29,6 @@ async def measure(stage: Stage, plan: Plan) -> list[Row]:
     hub = stage.hub(dsn)
     size = LARGE_BYTES_QUICK if plan.is_quick else LARGE_BYTES
     content = large_content(size)
-    rounds = range(min(plan.rounds, ROUNDS_MAX))
     async with AsyncExitStack() as exits:
         store = await exits.enter_async_context(open_store(dsn))
         plain = await exits.enter_async_context(limits.connections(dsn, 1))
@@ -48,7 +48,7 @@ async def measure(stage: Stage, plan: Plan) -> list[Row]:
             Pair(lambda: store.append(small_id), lambda: store.append_large(big_id, event)),
         )
         inserted = []
-        for _ in rounds:
+        for _ in Plan(min(plan.rounds, ROUNDS_MAX), plan.is_quick).turns(ALLOWED_S):
             inserted.append(Sample(await _ms(lambda: limits.insert_text(plain[0], content))))
             await committed.measure(plan.seconds(FULL_S))
             await posted.measure(plan.seconds(FULL_S))

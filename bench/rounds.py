@@ -1,7 +1,7 @@
 """Rounds: measure several things in alternation, A B A B, so that what disturbs the machine disturbs them alike."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 
@@ -10,6 +10,8 @@ import anyio
 from bench.cpu import Meter
 from bench.report import Sample
 
+ROUNDS_MIN = 2
+LATE = 1.5  # how much longer than it should a part may take before it goes without further rounds
 Measure = Callable[[float], Awaitable[Sample]]
 """Measures for about so many seconds."""
 
@@ -31,6 +33,14 @@ class Plan:
     def count(self, full: int) -> int:
         return max(4, round(full * self.scale))
 
+    def turns(self, allowed_s: float) -> Iterator[int]:
+        """The rounds; on a machine so busy that they take longer than a full run is allowed, fewer, but not below two."""
+        began = time.monotonic()
+        for number in range(self.rounds):
+            if number >= ROUNDS_MIN and time.monotonic() - began > self.seconds(allowed_s):
+                return
+            yield number
+
 
 async def alternate(plan: Plan, full_s: float, measures: Mapping[str, Measure]) -> dict[str, list[Sample]]:
     """Return a sample a round of each measure. A short first round is thrown away; each round begins with another measure."""
@@ -38,7 +48,7 @@ async def alternate(plan: Plan, full_s: float, measures: Mapping[str, Measure]) 
     samples: dict[str, list[Sample]] = {name: [] for name in names}
     for name in names:
         await measures[name](min(0.3, plan.seconds(full_s)))
-    for number in range(plan.rounds):
+    for number in plan.turns(LATE * plan.rounds * len(names) * full_s):
         first = number % len(names)
         for name in names[first:] + names[:first]:
             samples[name].append(await measures[name](plan.seconds(full_s)))

@@ -20,6 +20,7 @@ from bench.rounds import Plan
 from bench.stage import Hub, Stage
 
 EVENTS = 60  # a way and round
+ALLOWED_S = 25.0
 PAUSE_S = 0.004  # between events: what the one before it left to do is done
 Key = TypeVar("Key", bound=Hashable)
 Way = Callable[[], Awaitable[float]]
@@ -67,7 +68,7 @@ async def shuffled(plan: Plan, ways: Mapping[Key, Way]) -> dict[Key, list[list[f
     rounds: dict[Key, list[list[float]]] = {name: [] for name in ways}
     for way in ways.values():
         await way()
-    for _ in range(plan.rounds):
+    for _ in plan.turns(ALLOWED_S):
         order = list(ways) * plan.count(EVENTS)
         draw.shuffle(order)
         times: dict[Key, list[float]] = {name: [] for name in ways}

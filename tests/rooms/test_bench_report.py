@@ -96,3 +96,9 @@ async def test_measures_alternate_and_each_begins_a_round_in_its_turn():
     samples = await alternate(Plan(rounds=2, is_quick=True), 1.0, {name: measure(name) for name in "ab"})
     assert "".join(order) == "ab" + "ab" + "ba"
     assert {name: len(values) for name, values in samples.items()} == {"a": 2, "b": 2}
+
+
+def test_a_machine_too_busy_for_every_round_does_two_of_them():
+    assert list(Plan(rounds=5, is_quick=False).turns(60.0)) == [0, 1, 2, 3, 4]
+    assert list(Plan(rounds=5, is_quick=False).turns(-1.0)) == [0, 1]
+    assert list(Plan(rounds=1, is_quick=False).turns(-1.0)) == [0]
