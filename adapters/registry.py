@@ -9,6 +9,10 @@ from adapters.claude_code import reader as claude_code
 from adapters.claude_code import validator as claude_code_validator
 from adapters.claude_code import writer as claude_code_writer
 from adapters.conversion import Conversion
+from adapters.hermes import detect as hermes_detect
+from adapters.hermes import reader as hermes
+from adapters.hermes import validator as hermes_validator
+from adapters.hermes import writer as hermes_writer
 from adapters.messages import reader as messages_reader
 from adapters.messages import validator as messages_validator
 from adapters.messages import writer as messages_writer
@@ -58,11 +62,13 @@ class Detection:
 
 READERS: Mapping[str, Reader] = {
     "claude-code": Reader(claude_code_detect.detect, claude_code.read),
+    "hermes": Reader(hermes_detect.detect, hermes.read),
     "messages": Reader(messages_reader.detect, messages_reader.read),
 }
 
 WRITERS: Mapping[str, Writer] = {
     "claude-code": Writer(claude_code_writer.write, claude_code_validator.problems),
+    "hermes": Writer(hermes_writer.write, hermes_validator.problems),
     "messages": Writer(messages_writer.write, messages_validator.problems),
 }
 

@@ -1,0 +1,166 @@
+"""What becomes of each field of a message that another agent wrote. What no table names has no place, and is reported.
+
+The tables are the source of the field list in the documentation.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from adapters.conversion import Json
+from adapters.leaves import CONVERTED, Fate, Path
+from adapters.session import is_compaction
+
+WRITTEN: Mapping[str, str] = {
+    "role": "role",
+    "content": "content",
+    "created_at": "timestamp",
+}
+# Parts of a content, by their type.
+PARTS: Mapping[str, Mapping[str, str]] = {
+    "text": {"text": "content[].text"},
+    "image_url": {"image_url.url": "content[].image_url.url", "image_url.detail": "content[].image_url.detail"},
+}
+ASSISTANT: Mapping[str, str] = {
+    "tool_calls[].id": "tool_calls[].id",
+    "tool_calls[].type": "tool_calls[].type",
+    "tool_calls[].function.name": "tool_calls[].function.name",
+    "tool_calls[].function.arguments": "tool_calls[].function.arguments",
+    "metadata.reply_id": "neighbours of one reply are one row",
+}
+TOOL: Mapping[str, str] = {"tool_call_id": "tool_call_id"}
+SUMMARY: Mapping[str, str] = {"metadata.compaction": "the rows before it are marked as compacted"}
+# Added up in the session's columns: a row has none for them.
+USAGE: Mapping[str, str] = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_input_tokens": "cache_read_tokens",
+    "cache_creation_input_tokens": "cache_write_tokens",
+}
+# Stays where the session came from, whole, for the way home; nothing that a reader of the session would miss here.
+STAYS: Mapping[str, str] = {
+    "native": "the record of the agent it came from",
+    "append_id": "about the message as the hub keeps it",
+    "schema_version": "about the message as the hub keeps it",
+    "session_id": "about the message as the hub keeps it",
+    "seq": "about the message as the hub keeps it",
+    "metadata.project": "about the message as the hub keeps it",
+    "metadata.pinned": "about the message as the hub keeps it",
+    "metadata.redactions": "about the message as the hub keeps it",
+    "metadata.agent_source": "about where it came from",
+    "metadata.native_id": "about where it came from",
+    "metadata.parent_id": "about where it came from",
+    "metadata.branch_id": "about where it came from",
+    "metadata.model": "about where it came from; another model goes on",
+    "metadata.compaction": "about where it came from",
+    "metadata.subagent": "about where it came from; the link stands in the sub-agent's session",
+    "metadata.origin": "told by what the row is",
+}
+HUBS = frozenset({"append_id", "schema_version", "session_id", "seq"})
+HUBS_METADATA = frozenset({"metadata.project", "metadata.pinned", "metadata.redactions"})
+
+EDITED = Fate("dropped", "the record of the agent itself goes home, and it says something else")
+HUBS_OWN = Fate("kept_native", "about the message as the hub keeps it")
+SEALED = Fate("kept_native", "signed or encrypted: it opens only where it came from")
+WHOSE = Fate("kept_native", "about where the thinking came from")
+ADDED_UP = Fate("degraded", "added up over the session: a row has no place for it")
+NO_MARK = Fate("degraded", "a row has no mark for a failure: what the tool said has to tell")
+NO_PLACE = Fate("dropped", "no place for this field")
+
+Notes = dict[Path, Fate]  # what becomes of the leaves under a path, where it is not what the tables say
+
+
+def is_summary(message: Json) -> bool:
+    """Is it written as a compaction's summary?"""
+    return is_compaction(message) and message["role"] in ("user", "assistant") and not message.get("tool_calls")
+
+
+def readable(thinking: Any) -> str:
+    """The thinking that nobody signed or encrypted, as one text."""
+    if not isinstance(thinking, dict):
+        return ""
+    items = thinking.get("items")
+    if isinstance(items, list) and items:
+        open_items = (item for item in items if isinstance(item, dict) and not _is_sealed(item))
+        return "\n\n".join(text for item in open_items if isinstance(text := item.get("text"), str) and text)
+    content = thinking.get("content")
+    return content if isinstance(content, str) and thinking.get("encrypted") is not True else ""
+
+
+def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
+    """Return the function that tells what becomes of a leaf of this message. `notes` come before the tables."""
+    kind = "summary" if is_summary(message) else message["role"]
+
+    def fate(path: Path, value: Any) -> Fate:
+        noted = next((notes[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in notes), None)
+        if noted is not None:
+            return noted
+        if path[0] == "thinking":
+            return _thinking(message["thinking"], path, value) if message["role"] == "assistant" or _is_empty(value) else NO_PLACE
+        if path[0] == "content" and len(path) > 1:
+            return CONVERTED if path[2:] in _parts.get(str(message["content"][path[1]].get("type")), ()) else NO_PLACE
+        steps = tuple("[]" if isinstance(step, int) else step for step in path)
+        if steps in _written or steps in _of_kind[kind] or (path[0] in _EMPTY and value in (None, {}, [])):
+            return CONVERTED
+        if path[0] == "metadata" and len(path) > 1:
+            told = _metadata(message["role"], path, value)
+            if told is not None:
+                return told
+        return next((_stays[steps[:depth]] for depth in range(len(steps), 0, -1) if steps[:depth] in _stays), NO_PLACE)
+
+    return fate
+
+
+def _metadata(role: str, path: Path, value: Any) -> Fate | None:
+    match path[1:]:
+        case ("status",) if value == {"assistant": "complete"}.get(role):
+            return CONVERTED
+        case ("is_error",) if role == "tool" and isinstance(value, bool):
+            return NO_MARK if value else CONVERTED
+        case ("status",) if role == "tool" and value == "error":
+            return NO_MARK
+        case ("usage", str(name)) if role == "assistant" and name in USAGE:
+            return ADDED_UP
+    return None
+
+
+def _thinking(thinking: Any, path: Path, value: Any) -> Fate:
+    if _is_empty(value):
+        return CONVERTED
+    items = thinking.get("items") if isinstance(thinking, dict) else None
+    items = items if isinstance(items, list) else []
+    match path:
+        case (_, "items", int(index), *rest):
+            if _is_sealed(items[index]):
+                return SEALED
+            return CONVERTED if rest == ["text"] else WHOSE if rest in (["provider"], ["model"], ["id"]) else NO_PLACE
+        case (_, "content"):
+            is_sealed = any(map(_is_sealed, items)) or thinking.get("encrypted") is True
+            return SEALED if is_sealed else CONVERTED
+        case (_, "encrypted"):
+            return SEALED if value is True else CONVERTED
+    return NO_PLACE
+
+
+def _is_empty(value: Any) -> bool:
+    return value in (None, {}, [], "") or value is False
+
+
+def _is_sealed(item: Any) -> bool:
+    return isinstance(item, dict) and bool(item.get("signature") or item.get("data"))
+
+
+def _steps(name: str) -> Path:
+    return tuple(name.replace("[]", ".[]").split("."))
+
+
+_written = frozenset(map(_steps, WRITTEN))
+_parts = {kind: {("type",), *map(_steps, names)} for kind, names in PARTS.items()}
+_of_kind: Mapping[str, frozenset[Path]] = {
+    "assistant": frozenset(map(_steps, ASSISTANT)),
+    "tool": frozenset(map(_steps, TOOL)),
+    "summary": frozenset(map(_steps, SUMMARY)) | {_steps("metadata.reply_id")},
+    "user": frozenset(),
+    "system": frozenset(),
+}
+_stays = {_steps(name): Fate("kept_native", reason) for name, reason in STAYS.items()}
+_EMPTY = frozenset({"content", "tool_calls", "metadata", "tool_call_id"})  # nothing in them is nothing to write

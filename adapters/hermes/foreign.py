@@ -1,0 +1,215 @@
+"""What other agents said, as rows that Hermes resumes from.
+
+1. A message is a row; neighbouring messages of one reply are one, since Hermes joins assistants that follow each other in its own
+   way before each request.
+2. Every call is answered right behind its row, in the order of the calls: Hermes drops a result that stands elsewhere, and a model
+   refuses a call without one. A call without a result gets one that says so; of two results the first counts; a result without a
+   call is told as text.
+3. What another harness put in (reminders, system prompts) is not live here: this harness puts in its own.
+4. What a compaction's summary stands for is written as Hermes keeps it: not live, marked as compacted.
+5. A conversation begins with the user; where it does not, a row says so.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adapters.conversion import Json
+from adapters.hermes.fields_out import SEALED, Notes, fate_of, is_summary, readable
+from adapters.hermes.records import why_dead
+from adapters.hermes.rows_out import RENAMED, Clock, call_of, content_of, joined, new_row, sound, tool_name
+from adapters.leaves import Fate, account, leaves
+from adapters.pairing import PairedCall, Pairing
+from adapters.report import Kind, Report
+from adapters.session import is_compaction, is_harness, metadata_of, place_of
+from eventstore.wire.codec import Number
+
+NO_RESULT = "[No result: the session ended, or was handed on, before this tool answered.]"
+ORPHAN = "[A tool's result whose call is not in this session]"
+BEGINS = "[The session begins with the assistant.]"
+
+SYSTEM = "another agent's system prompt is not live here"
+HARNESS = "text of another agent's harness is not live here"
+DOUBLED = "the call has a result already; the first counts"
+EMPTY = "nothing is left of it that could be written"
+NO_CALL = "the call that it answers is not live"
+MOVED = "the result stood elsewhere; it is put right behind its call"
+AS_TEXT = Fate("degraded", "its call is not in the session; told as text")
+
+
+@dataclass(slots=True)
+class _Reply:
+    """Neighbouring messages of one reply, not written yet."""
+
+    reply_id: object
+    indexes: list[int] = field(default_factory=list)
+    notes: list[Notes] = field(default_factory=list)
+
+
+class Foreign:
+    """Writes messages, in their order, behind the rows that are there already."""
+
+    def __init__(
+        self,
+        messages: Sequence[Json],
+        pairing: Pairing,
+        at_home: Collection[int],
+        clock: Clock,
+        rows: list[Any],
+        report: Report,
+    ) -> None:
+        self._messages, self._pairing, self._at_home = messages, pairing, at_home
+        self._clock, self._rows, self._report = clock, rows, report
+        self._reply: _Reply | None = None
+        self._waiting: set[int] = set()  # results whose call was not written yet
+        self._answered: set[int] = set()
+
+    def add(self, index: int) -> None:
+        message = self._messages[index]
+        if self._reply and not self._goes_on(self._reply, index, message):
+            self.flush()
+        match message["role"]:
+            case "assistant" if message.get("tool_calls") or not is_harness(message) or is_compaction(message):
+                self._reply = self._reply or _Reply(metadata_of(message).get("reply_id"))
+                self._reply.indexes.append(index)
+            case "tool":
+                self._tool(index, message)
+            case "system":
+                self._drop(index, SYSTEM)
+            case _ if is_harness(message):
+                self._drop(index, HARNESS)
+            case _:
+                self._user(index, message)
+
+    def flush(self) -> None:
+        """Write the reply that is gathered, and the results of its calls."""
+        reply, self._reply = self._reply, None
+        if reply is None:
+            return
+        notes = {index: Notes() for index in reply.indexes}
+        messages = [(self._messages[index], notes[index]) for index in reply.indexes]
+        content = joined([content_of(message.get("content"), note, with_images=False) for message, note in messages])
+        thoughts = [sound(readable(message.get("thinking")), ("thinking",), note) for message, note in messages]
+        calls = [
+            call_of(call, ("tool_calls", place), notes[index])
+            for index in reply.indexes
+            for place, call in enumerate(self._pairing.calls.get(index, ()))
+        ]
+        thought = "\n\n".join(filter(None, thoughts))
+        if not _is_said(content) and not calls and not thought:
+            for message, index in zip((message for message, _ in messages), reply.indexes, strict=True):
+                is_sealed = bool(message.get("thinking"))
+                self._drop(index, *((SEALED.reason, "kept_native") if is_sealed else (EMPTY, "dropped")))
+            return
+        times = [self._clock.of(message, note) for message, note in messages]
+        self._begin("assistant", times[0], reply.indexes[0])
+        if is_summary(messages[0][0]):
+            self._compact(reply.indexes[0])
+        more: Json = {"tool_calls": calls or None, "reasoning": thought or None}
+        more["finish_reason"] = "tool_calls" if calls else "stop"
+        self._rows.append(new_row("assistant", content or None if calls else content, times[0], **more))
+        for index in reply.indexes:
+            self._account(index, notes[index])
+        self.answer([(index, call) for index in reply.indexes for call in self._pairing.calls.get(index, ())])
+
+    def finish(self) -> None:
+        """Write what is left."""
+        self.flush()
+        for index in sorted(self._waiting - self._answered):
+            self._drop(index, NO_CALL)
+
+    def answer(self, calls: Sequence[tuple[int, PairedCall]]) -> None:
+        """Write a result for each call, made up where there is none; those at home stand in the session already."""
+        last = max((index for index, _ in calls), default=-1)
+        for caller, call in calls:
+            if call.result in self._at_home:
+                continue
+            name = str(call.call["function"]["name"])
+            if call.result is None:
+                row = new_row("tool", NO_RESULT, self._clock.same(), tool_call_id=call.id, tool_name=tool_name(name))
+                self._rows.append(row)
+                where = place_of(self._messages[caller], caller)
+                self._report.note("synthesised", "entries/tool", "a call has no result; one that says so is written", where)
+                continue
+            index, message, notes = call.result, self._messages[call.result], Notes()
+            self._answered.add(index)
+            content = content_of(message.get("content"), notes)
+            time = self._clock.of(message, notes)
+            self._rows.append(new_row("tool", content, time, tool_call_id=call.id, tool_name=tool_name(name)))
+            between = range(last + 1, index) if index > last else range(1)
+            if index < caller or any(self._messages[other]["role"] != "tool" for other in between):
+                self._report.warn("entries/tool", MOVED, place_of(message, index))
+            if call.is_renamed:
+                notes["tool_call_id",] = RENAMED
+            self._account(index, notes)
+
+    def _goes_on(self, reply: _Reply, index: int, message: Json) -> bool:
+        is_neighbour = index == reply.indexes[-1] + 1 and message["role"] == "assistant" and not is_compaction(message)
+        reply_id = metadata_of(message).get("reply_id")
+        return is_neighbour and isinstance(reply_id, str) and bool(reply_id) and reply_id == reply.reply_id
+
+    def _user(self, index: int, message: Json) -> None:
+        notes: Notes = {}
+        content = content_of(message.get("content"), notes)
+        if not _is_said(content):
+            self._drop(index, EMPTY)
+            return
+        if is_summary(message):
+            self._compact(index)
+        self._rows.append(new_row("user", content, self._clock.of(message, notes)))
+        self._account(index, notes)
+
+    def _tool(self, index: int, message: Json) -> None:
+        """A result: written with its call, or told as text, or left out."""
+        if index in self._pairing.doubled:
+            self._drop(index, DOUBLED)
+        elif index in self._pairing.orphans:
+            notes: Notes = {("tool_call_id",): AS_TEXT, ("role",): AS_TEXT}
+            content = joined([ORPHAN, content_of(message.get("content"), notes)])
+            self._rows.append(new_row("user", content, self._clock.of(message, notes)))
+            self._account(index, notes, is_degraded=True)
+        else:
+            self._waiting.add(index)
+
+    def _begin(self, role: str, time: Number, index: int) -> None:
+        is_first = not any(not why_dead(row) and row["role"] != "system" for row in self._rows)
+        if is_first and role == "assistant" and not is_summary(self._messages[index]):
+            self._rows.append(new_row("user", BEGINS, time))
+            reason = "a conversation must begin with the user; a row that says so is written"
+            self._report.note("synthesised", "entries/user", reason, place_of(self._messages[index], index))
+
+    def _compact(self, index: int) -> None:
+        """Mark what is live as compacted."""
+        live = [row for row in self._rows if not why_dead(row)]
+        for row in live:
+            row |= {"active": Number("0"), "compacted": Number("1")}
+        if live:
+            reason = "a summary stands for the rows before it; they are marked as compacted"
+            self._report.warn("rows/compacted", reason, place_of(self._messages[index], index), len(live))
+
+    def _account(self, index: int, notes: Notes, *, is_degraded: bool = False) -> None:
+        message = self._messages[index]
+        role, where = message["role"], place_of(message, index)
+        self._report.found("entries")
+        if is_degraded:
+            self._report.note("degraded", f"entries/{role}", AS_TEXT.reason, where)
+        else:
+            self._report.converted("entries")
+        self._report.message(role)
+        account(self._report, message, fate_of(message, notes), where)
+
+    def _drop(self, index: int, reason: str, kind: Kind = "dropped") -> None:
+        message = self._messages[index]
+        where = place_of(message, index)
+        count = sum(1 for _ in leaves(message))
+        self._report.found("entries")
+        self._report.found("fields", count)
+        self._report.note(kind, f"entries/{message['role']}", reason, where)
+        self._report.note(kind, f"fields/{message['role']}", reason, where, count)
+
+
+def _is_said(content: str | list[Json]) -> bool:
+    """Is there anything but blanks in it?"""
+    if isinstance(content, str):
+        return bool(content.strip())
+    return any(part["type"] != "text" or part["text"].strip() for part in content)

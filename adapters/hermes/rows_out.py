@@ -1,0 +1,157 @@
+"""Rows that Hermes would have written, of what other agents said: content, calls, thinking, times.
+
+Text is written as a database can hold it and an import takes it: no lone surrogates, and nothing that looks like the mark of a
+content that is no string.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from adapters.conversion import Json
+from adapters.hermes.fields_out import Notes
+from adapters.hermes.records import ROW_COLUMNS, SENTINEL
+from adapters.hermes.times import micros_of, seconds
+from adapters.leaves import Fate, Path
+from adapters.pairing import PairedCall
+from eventstore.wire.codec import Number
+
+NAME_CHARS_MAX = 64
+
+SURROGATE = Fate("degraded", "half a surrogate pair, which the database cannot hold; U+FFFD stands for it")
+MARK = Fate("degraded", "begins as a content does that is no text; U+FFFD stands for the NUL")
+NO_PART = Fate("dropped", "no part for it here; a note stands in its place")
+NO_IMAGE = Fate("dropped", "an assistant's row holds no image; a note stands in its place")
+NAME = Fate("degraded", "models refuse such a tool name; other characters stand for those that they do not take")
+RENAMED = Fate("degraded", "not valid here, or used twice; another one is written")
+CLAMPED = Fate("degraded", "the time is later than now; clamped")
+COARSE = Fate("degraded", "kept to the microsecond, in UTC")
+NO_TIME = Fate("dropped", "no time that can be written; that of the row before is taken")
+
+_surrogate = re.compile("[\ud800-\udfff]")
+_image = re.compile(r"data:image/[a-z0-9.+-]+;base64,[A-Za-z0-9+/]+={0,2}", re.ASCII)
+_call_id = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_not_in_a_name = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
+_controls = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufff9-\ufffb]")
+TITLE_CHARS_MAX = 100
+
+
+def is_call_id(name: str) -> bool:
+    return _call_id.fullmatch(name) is not None
+
+
+def sound(text: str, path: Path, notes: Notes) -> str:
+    """Return the text as UTF-8 can carry it."""
+    if not _surrogate.search(text):
+        return text
+    notes[path] = SURROGATE
+    return _surrogate.sub("\ufffd", text)
+
+
+def content_of(content: Any, notes: Notes, *, with_images: bool = True) -> str | list[Json]:
+    """Return a content: a string where it is one text, else parts; "" for none."""
+    if isinstance(content, str):
+        return _unmarked(sound(content, ("content",), notes), ("content",), notes)
+    parts = [_part(part, index, notes, with_images) for index, part in enumerate(content or ())]
+    if len(parts) == 1 and parts[0]["type"] == "text":
+        return _unmarked(str(parts[0]["text"]), ("content", 0, "text"), notes)
+    return parts or ""
+
+
+def joined(contents: Sequence[str | list[Json]]) -> str | list[Json]:
+    """The contents of one reply as one: texts, a blank line between them, or parts where any is."""
+    given = [content for content in contents if content]
+    if all(isinstance(content, str) for content in given):
+        return "\n\n".join(str(content) for content in given)
+    return [part for content in given for part in ([{"type": "text", "text": content}] if isinstance(content, str) else content)]
+
+
+def call_of(call: PairedCall, path: Path, notes: Notes) -> Json:
+    """Return a call; its arguments are the string that they were."""
+    function = call.call["function"]
+    name = tool_name(function["name"])
+    if name != function["name"]:
+        notes[*path, "function", "name"] = NAME
+    if call.is_renamed:
+        notes[*path, "id"] = RENAMED
+    arguments = sound(function["arguments"], (*path, "function", "arguments"), notes)
+    return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def tool_name(name: str) -> str:
+    return _not_in_a_name.sub("_", name)[:NAME_CHARS_MAX] or "unknown"
+
+
+def title_of(text: str) -> str:
+    """A title as Hermes takes it: one line, no controls, at most 100 characters; it may be empty."""
+    clean = " ".join(_controls.sub("", _surrogate.sub("", text)).split())
+    return clean[:TITLE_CHARS_MAX].rstrip()
+
+
+class Clock:
+    """Gives each row its time: the message's, never later than now; that of the row before where it has none."""
+
+    def __init__(self, now_ms: int, first_micros: int) -> None:
+        self._now = now_ms * 1000
+        self._last = min(first_micros, self._now) if self._now else first_micros
+
+    def of(self, message: Json, notes: Notes) -> Number:
+        said = message.get("created_at")
+        micros = micros_of(said)
+        if micros is None:
+            if said is not None:
+                notes["created_at",] = NO_TIME
+            return self.same()
+        self._last = min(micros, self._now) if self._now else micros
+        if self._last != micros:
+            notes["created_at",] = CLAMPED
+        elif not _is_exact(said):
+            notes["created_at",] = COARSE
+        return self.same()
+
+    def same(self) -> Number:
+        return seconds(self._last)
+
+
+def new_row(role: str, content: Any, time: Number, **more: Any) -> Json:
+    """A live row with every column; its number and session are given later."""
+    row: Json = dict.fromkeys(ROW_COLUMNS)
+    row |= {"role": role, "content": content, "timestamp": time, "observed": Number("0")}
+    return row | {"active": Number("1"), "compacted": Number("0")} | more
+
+
+def _unmarked(text: str, path: Path, notes: Notes) -> str:
+    if not text.startswith(SENTINEL):
+        return text
+    notes[path] = MARK
+    return "\ufffd" + text[1:]
+
+
+def _part(part: Json, index: int, notes: Notes, with_images: bool) -> Json:
+    path: Path = ("content", index)
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return {"type": "text", "text": sound(text, (*path, "text"), notes)}
+        case {"type": "image_url", "image_url": {"url": str(url), **more}} if _is_image(url):
+            if with_images:
+                detail = more.get("detail")
+                kept = {"detail": detail} if detail in ("auto", "low", "high") else {}
+                if "detail" in more and not kept:
+                    notes[*path, "image_url", "detail"] = Fate("dropped", "no detail that is known")
+                return {"type": "image_url", "image_url": {"url": url, **kept}}
+            notes[path] = NO_IMAGE
+            return {"type": "text", "text": "[an image that could not be carried over]"}
+    notes[path] = NO_PART
+    kinds = {"image_url": "an image", "file": "a file", "input_audio": "audio"}
+    return {"type": "text", "text": f"[{kinds.get(str(part.get('type')), 'content')} that could not be carried over]"}
+
+
+def _is_image(url: str) -> bool:
+    if url.startswith("data:"):
+        return _image.fullmatch(url) is not None
+    return url.startswith(("https://", "http://")) and not _surrogate.search(url)
+
+
+def _is_exact(moment: Any) -> bool:
+    """Is it in UTC, and no finer than a microsecond?"""
+    return isinstance(moment, str) and re.fullmatch(r"[^.]+(\.\d{1,6})?(Z|z|[+-]00:00)", moment) is not None
