@@ -1,0 +1,239 @@
+"""Where Hermes keeps sessions: a SQLite database (state.db), and exports; to and from export objects, dead rows among them.
+
+A database is read as it is at one moment, its -wal included, however Hermes writes meanwhile; it is never written to: an existing
+store takes sessions through Hermes's own import. A new one is made beside its place and put there whole; Hermes adds its other
+tables and its search when it opens it. What a container cannot hold is said, item by item.
+"""
+
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from adapters.hermes.records import documents
+from adapters.hermes.writer import live_only
+from cli.containers_hermes_rows import column_values, document_of, session_of_row
+from cli.containers_opencode import ContainerInTheWay, UnreadableContainer, is_database
+from eventstore.wire import codec
+
+Json = dict[str, Any]
+
+DATABASE = "state.db"
+
+
+class UnreadableStore(UnreadableContainer):
+    """What was named holds no session of Hermes, or not the one asked for."""
+
+    title = "No session of Hermes can be read there"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A session as a container lists it; strings are empty where it does not say. `source`: what started it."""
+
+    session_id: str
+    parent_id: str
+    title: str
+    cwd: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A session's export object, and what of the container could not be read."""
+
+    document: Json
+    problems: list[str] = field(default_factory=list)
+
+
+def home_dir(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    """Return Hermes's home: HERMES_HOME, else `.hermes` in the user's home, on Windows `hermes` in the local application data."""
+    if environ.get("HERMES_HOME"):
+        return Path(environ["HERMES_HOME"]).expanduser()
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "hermes"
+    return Path(environ.get("HOME") or Path.home()) / ".hermes"
+
+
+def stores_of(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> list[Path]:
+    """Return the databases of this host: the home's, then each profile's."""
+    home = home_dir(environ, platform)
+    profiles = sorted(home.glob(f"profiles/*/{DATABASE}"))
+    return [path for path in (home / DATABASE, *profiles) if path.is_file()]
+
+
+def sessions_in(path: Path) -> list[Listed]:
+    """Return the sessions of a database or an export; of a database the newest last. Raises UnreadableStore."""
+    if not is_database(path):
+        return [_listed(contents.document) for contents in read_exports(path)]
+    with _opened(path) as database:
+        return [_listed(session_of_row(row, [])) for row in _rows(database, "list_sessions")]
+
+
+def read_container(path: Path, session_id: str = "") -> Contents:
+    """Return one session; `session_id` may be empty where there is only one. Raises UnreadableStore."""
+    if is_database(path):
+        return read_database(path, session_id)
+    found = [contents for contents in read_exports(path) if session_id in ("", contents.document.get("id"))]
+    if len(found) != 1:
+        raise UnreadableStore(_which(path, session_id, len(found)))
+    return found[0]
+
+
+def read_exports(path: Path) -> list[Contents]:
+    """Return the sessions of an export. Raises UnreadableStore."""
+    try:
+        found = documents(path.read_bytes().splitlines(keepends=True))
+    except OSError as error:
+        raise UnreadableStore(f"{path} cannot be read: {error.strerror or 'no reason given'}.") from None
+    read = [Contents(value) for value, _, _ in found if isinstance(value, dict)]
+    problems = [
+        f"line {number}: {problem or 'not an object'}" for number, (value, _, problem) in enumerate(found, 1) if value is None
+    ]
+    if not read:
+        raise UnreadableStore(f"{path} is no export: {problems[0] if problems else 'it holds no session'}.")
+    read[0].problems.extend(problems)
+    return read
+
+
+def read_database(path: Path, session_id: str = "") -> Contents:
+    """Return one session of a database, as it is at this moment, its dead rows too. Raises UnreadableStore."""
+    with _opened(path) as database:
+        if not session_id:
+            listed = _rows(database, "list_sessions")
+            if len(listed) != 1:
+                raise UnreadableStore(_which(path, "", len(listed)))
+            session_id = listed[0]["id"]
+        named = {"session_id": session_id}
+        found = _rows(database, "read_session", named)
+        if not found:
+            raise UnreadableStore(_which(path, session_id, 0))
+        problems: list[str] = []
+        return Contents(document_of(found[0], _rows(database, "read_rows", named), problems), problems)
+
+
+def write_container(path: Path, sessions: Sequence[Json]) -> list[str]:
+    """Write sessions as what the name says: `.db` a fresh database, else an export. Returns what could not be written.
+
+    Raises ContainerInTheWay.
+    """
+    if path.exists():
+        raise ContainerInTheWay(f"{path} is there already; Hermes's own store is written by its import alone.")
+    if path.suffix in (".db", ".sqlite"):
+        return write_database(path, sessions)
+    lines, lost = export_lines(sessions)
+    _put(path, b"".join(lines))
+    return lost
+
+
+def export_lines(sessions: Sequence[Json]) -> tuple[list[bytes], list[str]]:
+    """Return an export, and what it cannot hold: as Hermes's own, live rows alone, since an import would make all of them live."""
+    lines: list[bytes] = []
+    lost: list[str] = []
+    for session in sessions:
+        live, left_out = live_only(session)
+        lines.append(codec.dump(live).encode("utf-8") + b"\n")
+        if left_out:
+            lost.append(f"{session.get('id')}: {left_out} rows that are not live: an export holds live ones alone, a database all")
+    return lines, lost
+
+
+def write_database(path: Path, sessions: Sequence[Json]) -> list[str]:
+    """Write a fresh database. Returns what it cannot hold."""
+    lost: list[str] = []
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    try:
+        with closing(sqlite3.connect(name)) as database:
+            database.executescript(_sql("create_tables"))
+            for session in sessions:
+                columns, rows = column_values(session, lost)
+                database.execute(_sql("insert_session"), columns)
+                database.executemany(_sql("insert_row"), rows)
+            database.commit()
+        Path(name).replace(path)
+    except sqlite3.IntegrityError as error:
+        raise ContainerInTheWay(f"{path} cannot hold these sessions together: {error}.") from None
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return lost
+
+
+def _listed(document: Json) -> Listed:
+    told = [document.get(name) for name in ("id", "parent_session_id", "title", "cwd", "source")]
+    return Listed(*(value if isinstance(value, str) else "" for value in told))
+
+
+def _which(path: Path, session_id: str, count: int) -> str:
+    return f"{path} holds no session {session_id[:80]!a}." if session_id else f"{path} holds {count} sessions: name one."
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database to read, at one moment. Where not even a lock can be taken beside it, a copy is read."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            try:
+                database = _begun(path)
+            except sqlite3.OperationalError:
+                database = _begun(_copied(path, Path(folder)))
+            with closing(database):
+                yield database
+        except sqlite3.DatabaseError as error:
+            raise UnreadableStore(f"{path} is no database that Hermes wrote: {error}.") from None
+
+
+def _begun(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        database.row_factory = _as_dict
+        database.text_factory = _text
+        database.executescript(_sql("begin_reading"))
+        tables = {row["name"] for row in database.execute(_sql("table_names")).fetchall()}
+    except sqlite3.DatabaseError:
+        database.close()
+        raise
+    if not {"sessions", "messages"} <= tables:
+        database.close()
+        raise UnreadableStore(f"{path} is no database that Hermes wrote: it has no sessions, or no messages.")
+    return database
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    for suffix in ("", "-wal"):
+        source = path.with_name(path.name + suffix)
+        if source.exists():
+            shutil.copyfile(source, folder / (path.name + suffix))
+    return folder / path.name
+
+
+def _rows(database: sqlite3.Connection, query: str, values: Mapping[str, Any] | None = None) -> list[Json]:
+    return database.execute(_sql(query), values or {}).fetchall()
+
+
+def _as_dict(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> Json:
+    return {column[0]: value for column, value in zip(cursor.description, row, strict=True)}
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _put(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    Path(name).replace(path)
+
+
+@cache
+def _sql(name: str) -> str:
+    return (files("sql") / "hermes" / f"{name}.sql").read_text("utf-8")
