@@ -1,6 +1,6 @@
 """Why a line is no message: the reason, and the path under which the report counts it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from adapters.claude_code.live_branch import Tree, walk, with_parallel_lines
 from adapters.claude_code.records import KNOWN_TYPES, MESSAGE_TYPES, Line
@@ -14,11 +14,21 @@ UNKNOWN = "unknown record type"
 NO_MESSAGE = "no message"
 
 
-def reasons(tree: Tree, lines: Iterable[Line], branch: Sequence[Line], live: set[int]) -> dict[int, str]:
-    """Return the reason of every line whose number is not in `live`, by number."""
-    compacted = _compacted(tree, branch)
-    is_sidechain_file = bool(branch) and branch[-1].is_sidechain
-    return {line.number: _reason(tree, line, compacted, is_sidechain_file) for line in lines if line.number not in live}
+class Fates:
+    """Tells of each line whether it is a message, and if not, why. `live`: the lines that are messages."""
+
+    def __init__(self, tree: Tree, branch: Sequence[Line], live: Sequence[Line]) -> None:
+        self._tree = tree
+        self._live = {line.number for line in live}
+        self._compacted = _compacted(tree, branch)
+        self._is_sidechain_file = bool(branch) and branch[-1].is_sidechain
+
+    def is_live(self, line: Line) -> bool:
+        return line.number in self._live
+
+    def reason(self, line: Line) -> str:
+        """Return why a line that is not live is no message."""
+        return _reason(self._tree, line, self._compacted, self._is_sidechain_file)
 
 
 def path_of(line: Line) -> str:

@@ -10,49 +10,52 @@
    while it runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
+from itertools import islice
 
 from adapters.claude_code.records import AGENT, native_record
-from adapters.claude_code.transcript import Transcript
 from adapters.conversion import Json, NativeRecords
 
 BLOCK_LINES = 256
 BLOCK_BYTES = 384 * 1024
 
+Kept = Callable[[int], bool]  # is the line of this number no message?
 
-def blocks(raws: Sequence[bytes]) -> list[range]:
-    """Cut the file: ranges of indexes that together cover it; all but the last are closed."""
+
+def blocks(sizes: Sequence[int]) -> list[range]:
+    """Cut the file, given as the bytes of each line: ranges of indexes that together cover it; all but the last are closed."""
     cuts: list[range] = []
-    start = size = 0
-    for index, raw in enumerate(raws):
-        if index > start and (index - start >= BLOCK_LINES or size + len(raw) > BLOCK_BYTES):
+    start = total = 0
+    for index, size in enumerate(sizes):
+        if index > start and (index - start >= BLOCK_LINES or total + size > BLOCK_BYTES):
             cuts.append(range(start, index))
-            start, size = index, 0
-        size += len(raw)
-    if start < len(raws):
-        cuts.append(range(start, len(raws)))
+            start, total = index, 0
+        total += size
+    if start < len(sizes):
+        cuts.append(range(start, len(sizes)))
     return cuts
 
 
-def batches(file: Transcript, native: set[int], closed_only: bool) -> tuple[list[NativeRecords], set[int]]:
-    """Return a batch for each block that holds lines whose number is in `native`, and the numbers that are left out."""
-    cuts = blocks(file.raws)
-    open_block = cuts.pop() if closed_only and cuts else range(0)
-    kept = [[index for index in block if index + 1 in native] for block in cuts]
-    held = {index + 1 for index in open_block if index + 1 in native}
-    return [_batch(file, block[-1], indexes) for block, indexes in zip(cuts, kept, strict=True) if indexes], held
+def batches(
+    numbered: Iterator[tuple[int, bytes]], cuts: Sequence[range], kept: Kept, versions: Sequence[str]
+) -> Iterator[NativeRecords]:
+    """Yield a batch for each block that holds lines to keep. `numbered` gives all lines, `versions` the agent's at each."""
+    for block in cuts:
+        lines = [(number, raw) for number, raw in islice(numbered, len(block)) if kept(number)]
+        if lines:
+            yield _batch(lines, versions[block[-1]])
 
 
-def _batch(file: Transcript, end: int, indexes: Sequence[int]) -> NativeRecords:
+def _batch(lines: Sequence[tuple[int, bytes]], version: str) -> NativeRecords:
     digest = sha256()
-    for index in indexes:
-        digest.update(b"%d:%d:" % (index + 1, len(file.raws[index])))
-        digest.update(file.raws[index])
+    for number, raw in lines:
+        digest.update(b"%d:%d:" % (number, len(raw)))
+        digest.update(raw)
     body: Json = {
         "agent": AGENT,
-        "version": file.versions[end] or "unknown",
-        "records": [native_record(index + 1, file.raws[index]) for index in indexes],
-        "append_id": f"{AGENT}:native:{indexes[0] + 1}-{indexes[-1] + 1}:{digest.hexdigest()[:32]}",
+        "version": version or "unknown",
+        "records": [native_record(number, raw) for number, raw in lines],
+        "append_id": f"{AGENT}:native:{lines[0][0]}-{lines[-1][0]}:{digest.hexdigest()[:32]}",
     }
-    return NativeRecords(body, tuple(index + 1 for index in indexes))
+    return NativeRecords(body, tuple(number for number, _ in lines))

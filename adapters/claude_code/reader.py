@@ -23,16 +23,16 @@ line number. Sub-agents' files are sessions of their own: `read_subagent`, or `r
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from adapters.claude_code.fates import path_of, reasons
+from adapters.claude_code.fates import Fates, path_of
 from adapters.claude_code.fields import account
 from adapters.claude_code.live_branch import live_branch, subagent_branch
 from adapters.claude_code.messages import Around, convert
-from adapters.claude_code.natives import batches
+from adapters.claude_code.natives import batches, blocks
 from adapters.claude_code.records import AGENT, Line, parse_line, text_of
 from adapters.claude_code.transcript import Transcript
-from adapters.conversion import Conversion, Json, Message
+from adapters.conversion import Conversion, Json, Message, NativeRecords
 from adapters.report import Report
 
 _known_version = re.compile(r"[12]\.\d+\.\d+")
@@ -43,14 +43,7 @@ def read(lines: Iterable[bytes], *, is_final: bool = True) -> Conversion:
 
     `is_final=False` is for a session that runs: the native records of the block at the end, and a torn last line, wait.
     """
-    file = Transcript(lines)
-    spoken = [line for line in file.lines if line.is_message]
-    if spoken and all(line.is_sidechain for line in spoken):
-        return _subagent(file, {}, is_final)
-    branch = live_branch(file.tree)
-    live = [line for line in branch if line.is_message and not line.is_sidechain]
-    meta = file.meta.session(file.meta.first.get("sessionId", ""))
-    return _conversion(file, branch, live, meta, is_final)
+    return Reading(list(lines), is_final=is_final).whole()
 
 
 def read_subagent(
@@ -67,47 +60,92 @@ def read_subagent(
         "agent_type": text_of(told, "agentType"),
         "parent_agent_id": text_of(told, "parentAgentId"),
     }
-    return _subagent(Transcript(lines), link, is_final)
+    return Reading(list(lines), link, is_final=is_final).whole()
 
 
-def _subagent(file: Transcript, link: Json, is_final: bool) -> Conversion:
-    branch = subagent_branch(file.tree)
-    agent_id = file.meta.first.get("agentId", "")
-    link = {"agent_id": agent_id, "parent_session_id": file.meta.first.get("sessionId", ""), **link}
-    meta = file.meta.session(f"agent-{agent_id}" if agent_id else "")
-    meta["subagent"] = {key: value for key, value in link.items() if value}
-    return _conversion(file, branch, [line for line in branch if line.is_message], meta, is_final, is_subagent=True)
+class Reading:
+    """A transcript that is read in passes over its lines, so that no more than a few of them are in memory at once.
+
+    The first pass, right away, takes the facts of each line; `entries` takes two more, for the messages and for the
+    rest. `lines` must give the same lines each time it is iterated; what is added to a growing file meanwhile is left
+    for the next reading. `link` says what is known of a sub-agent's call; without one, the lines tell what they are.
+    """
+
+    def __init__(self, lines: Iterable[bytes], link: Json | None = None, *, is_final: bool = True) -> None:
+        self._lines = lines
+        self._file = file = Transcript(lines)
+        spoken = [line for line in file.lines if line.is_message]
+        self._is_subagent = link is not None or (bool(spoken) and all(line.is_sidechain for line in spoken))
+        branch = subagent_branch(file.tree) if self._is_subagent else live_branch(file.tree)
+        self._live = [line for line in branch if line.is_message and (self._is_subagent or not line.is_sidechain)]
+        self._fates = Fates(file.tree, branch, self._live)
+        self._cuts = blocks(file.sizes)
+        open_block = self._cuts.pop() if not is_final and self._cuts else range(0)
+        self._held = {index + 1 for index in open_block if self._is_kept(index + 1)}
+        self.version = file.meta.version or "unknown"
+        self.meta = self._meta(link or {})
+        self.subagents: Mapping[str, str] = file.meta.subagents
+        self._report = Report(AGENT, self.version, "to_standard")
+
+    def whole(self) -> Conversion:
+        """Return all of it at once."""
+        entries = tuple(self.entries())
+        return Conversion(
+            agent=AGENT,
+            version=self.version,
+            meta=self.meta,
+            entries=entries,
+            report=self.report(),
+            off_branch=self.off_branch(),
+            subagents=self.subagents,
+            held_records=len(self._held),
+        )
+
+    def entries(self) -> Iterator[Message | NativeRecords]:
+        """Yield the messages in the order of the live branch, then the native records. To be called once."""
+        for line, raw in self._in_live_order():
+            yield from _messages(self._file, line, raw, self._is_subagent, self._report)
+        numbered = self._file.numbered(self._lines)
+        yield from batches(numbered, self._cuts, self._is_kept, self._file.versions)
+
+    def report(self) -> Json:
+        """Return the report, once all entries have been taken."""
+        _account_lines(self._file, self._fates, self._held, self._report)
+        _warn(self._file, self._live, self._fates, self._report)
+        return self._report.to_dict()
+
+    def off_branch(self) -> dict[str, str]:
+        dead = (line for line in self._file.lines if line.is_message and not self._fates.is_live(line))
+        return {line.uuid: self._fates.reason(line).partition(":")[0] for line in dead}
+
+    def _in_live_order(self) -> Iterator[tuple[Line, bytes]]:
+        """Yield the live lines with their text. Few stand elsewhere than in the file: those wait until their turn."""
+        place = {line.number: place for place, line in enumerate(self._live)}
+        waiting: dict[int, bytes] = {}
+        turn = 0
+        for number, raw in self._file.numbered(self._lines):
+            if number not in place:
+                continue
+            waiting[place[number]] = raw
+            while turn in waiting:
+                yield self._live[turn], waiting.pop(turn)
+                turn += 1
+
+    def _is_kept(self, number: int) -> bool:
+        return not self._fates.is_live(self._file.lines[number - 1])
+
+    def _meta(self, link: Json) -> Json:
+        told = self._file.meta
+        if not self._is_subagent:
+            return told.session(told.first.get("sessionId", ""))
+        agent_id = told.first.get("agentId", "")
+        link = {"agent_id": agent_id, "parent_session_id": told.first.get("sessionId", ""), **link}
+        meta = told.session(f"agent-{agent_id}" if agent_id else "")
+        meta["subagent"] = {key: value for key, value in link.items() if value}
+        return meta
 
 
-def _conversion(
-    file: Transcript,
-    branch: Sequence[Line],
-    live: Sequence[Line],
-    meta: Json,
-    is_final: bool,
-    *,
-    is_subagent: bool = False,
-) -> Conversion:
-    report = Report(AGENT, file.meta.version or "unknown", "to_standard")
-    said = [message for line in live for message in _messages(file, line, is_subagent, report)]
-    why = reasons(file.tree, file.lines, branch, {line.number for line in live})
-    natives, held = batches(file, set(why), closed_only=not is_final)
-    _account_lines(file, why, held, report)
-    _warn(file, live, why, report)
-    return Conversion(
-        agent=AGENT,
-        version=report.version,
-        meta=meta,
-        entries=(*said, *natives),
-        report=report.to_dict(),
-        off_branch={line.uuid: why[line.number].partition(":")[0] for line in file.lines if line.is_message and line.number in why},
-        subagents=file.meta.subagents,
-        held_records=len(held),
-    )
-
-
-def _messages(file: Transcript, line: Line, is_subagent: bool, report: Report) -> list[Message]:
-    raw = file.raws[line.number - 1]
+def _messages(file: Transcript, line: Line, raw: bytes, is_subagent: bool, report: Report) -> list[Message]:
     parsed = parse_line(raw)
     done = convert(
         line, raw, parsed, Around(file.parent_of(line), file.compaction_of(line), is_subagent, file.meta.first.get("sessionId", ""))
@@ -123,18 +161,18 @@ def _messages(file: Transcript, line: Line, is_subagent: bool, report: Report) -
     return done.messages
 
 
-def _account_lines(file: Transcript, why: dict[int, str], held: set[int], report: Report) -> None:
+def _account_lines(file: Transcript, fates: Fates, held: set[int], report: Report) -> None:
     for line in file.lines:
         if line.number in held:
             continue
         report.found("lines")
-        if line.number in why:
-            report.note("kept_native", path_of(line), why[line.number], f"line {line.number}")
+        if not fates.is_live(line):
+            report.note("kept_native", path_of(line), fates.reason(line), f"line {line.number}")
         else:
             report.converted("lines")
 
 
-def _warn(file: Transcript, live: Sequence[Line], why: dict[int, str], report: Report) -> None:
+def _warn(file: Transcript, live: Sequence[Line], fates: Fates, report: Report) -> None:
     """Add what a reader of the report should look at, though it is counted elsewhere."""
     for line in file.lines:
         if line.problem:
@@ -148,7 +186,7 @@ def _warn(file: Transcript, live: Sequence[Line], why: dict[int, str], report: R
             if call not in answered:
                 report.warn("blocks/assistant.tool_use", "the call has no result on the live branch", f"line {line.number}")
     newest = max((line for line in file.lines if line.is_message), key=lambda line: line.number, default=None)
-    if newest and newest.is_meta and newest.number in why:
+    if newest and newest.is_meta and not fates.is_live(newest):
         reason = "the newest line is a meta line, so the rule takes an older branch; a line after it heals that"
         report.warn(path_of(newest), reason, f"line {newest.number}")
     if file.meta.version and not _known_version.match(file.meta.version):

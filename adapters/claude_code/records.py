@@ -7,6 +7,7 @@ UTF-8, as base64.
 
 import json
 from base64 import b64encode
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -87,8 +88,8 @@ def parse_line(raw: bytes) -> Parsed:
     return Parsed(text, value, "" if isinstance(value, dict) else NOT_OBJECT, is_exact)
 
 
-def facts(number: int, parsed: Parsed) -> Line:
-    """Return what the branch rule needs; a field of the wrong shape counts as absent."""
+def facts(number: int, parsed: Parsed, once: Callable[[str], str] = str) -> Line:
+    """Return what the branch rule needs; a field of the wrong shape counts as absent. `once` keeps equal names once."""
     if parsed.problem:
         return Line(number, parsed.problem)
     record: Json = parsed.value
@@ -98,24 +99,27 @@ def facts(number: int, parsed: Parsed) -> Line:
     kind, uuid = text_of(record, "type"), text_of(record, "uuid")
     can_chain = kind in CHAIN_TYPES or (kind not in KNOWN_TYPES and "parentUuid" in record)
     is_assistant = record.get("type") == "assistant"
+    is_chained = bool(uuid) and can_chain
+    if not is_chained and kind not in MESSAGE_TYPES:
+        return Line(number, "", type=once(kind), subtype=once(_subtype(record)), uuid=uuid)
     return Line(
         number,
         "",
-        is_chained=bool(uuid) and can_chain,
-        type=kind,
-        subtype=_subtype(record),
-        uuid=uuid,
-        parent=text_of(record, "parentUuid"),
-        logical_parent=text_of(record, "logicalParentUuid"),
+        is_chained=is_chained,
+        type=once(kind),
+        subtype=once(_subtype(record)),
+        uuid=once(uuid),
+        parent=once(text_of(record, "parentUuid")),
+        logical_parent=once(text_of(record, "logicalParentUuid")),
         is_sidechain=bool(record.get("isSidechain")),
         is_team=bool(record.get("teamName")),
         is_meta=bool(record.get("isMeta")),
-        agent_id=text_of(record, "agentId"),
-        reply_id=text_of(message, "id") if is_assistant else "",
+        agent_id=once(text_of(record, "agentId")),
+        reply_id=once(text_of(message, "id")) if is_assistant else "",
         calls=_ids(blocks, "tool_use", "id") if is_assistant else (),
         results=_ids(blocks, "tool_result", "tool_use_id"),
         has_result=any(block.get("type") == "tool_result" for block in blocks),
-        source=text_of(record, "sourceToolAssistantUUID"),
+        source=once(text_of(record, "sourceToolAssistantUUID")),
         timestamp=text_of(record, "timestamp"),
         compaction=record["compactMetadata"] if isinstance(record.get("compactMetadata"), dict) else None,
     )

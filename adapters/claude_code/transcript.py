@@ -1,6 +1,7 @@
 """A transcript's lines, read once: their bytes, the facts of each, the tree they make, the session's meta."""
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -13,21 +14,29 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Transcript:
-    """`raws`, `lines` and `versions` (of the agent, as of that line) stand side by side; line numbers count from 1."""
+    """`lines`, `sizes` (bytes) and `versions` (of the agent, as of that line) stand side by side; numbers count from 1."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
-        self.raws: list[bytes] = []
         self.lines: list[Line] = []
+        self.sizes: array[int] = array("q")
         self.versions: list[str] = []
         self.meta = Facts()
         self.has_bom = self.has_crlf = False
+        self._marks: array[int] = array("q")
+        self._known: dict[str, str] = {}
         is_whole = True
         for raw in lines:
             is_whole = raw.endswith(b"\n")
             self._add(raw)
         if not is_whole and self.lines[-1].problem in (NOT_JSON, NOT_UTF8):
             self.lines[-1] = replace(self.lines[-1], problem=TORN)
-        self.tree = Tree(self.lines, lambda first, later: self.raws[first.number - 1] == self.raws[later.number - 1])
+        self._known.clear()
+        self.tree = Tree(self.lines, lambda first, later: self._marks[first.number - 1] == self._marks[later.number - 1])
+
+    def numbered(self, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Yield the same lines again, bare, with their numbers; what was added to them meanwhile is left out."""
+        for number, (raw, size) in enumerate(zip(lines, self.sizes, strict=False), 1):
+            yield number, (raw.removeprefix(_BOM) if number == 1 else raw)[:size]
 
     def parent_of(self, line: Line) -> str | None:
         """The uuid of the nearest user or assistant line upwards, or of the parent when the way up is not in the file.
@@ -69,10 +78,15 @@ class Transcript:
             raw, self.has_bom = raw.removeprefix(_BOM), True
         self.has_crlf |= raw.endswith(b"\r\n")
         raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+        self.sizes.append(len(raw))
+        self._marks.append(hash(raw))
         parsed = parse_line(raw)
-        line = facts(len(self.lines) + 1, parsed)
+        line = facts(len(self.lines) + 1, parsed, self._once)
         if not line.problem:
             self.meta.add(line, parsed.value)
-        self.raws.append(raw)
         self.lines.append(line)
         self.versions.append(self.meta.version)
+
+    def _once(self, text: str) -> str:
+        """The same string for equal ones: a name is mentioned by many lines, and there may be a million."""
+        return self._known.setdefault(text, text)

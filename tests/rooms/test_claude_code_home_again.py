@@ -47,10 +47,11 @@ def through_a_hub(lines: list[bytes]) -> Session:
 
 def value(raw: bytes):
     """What must be equal of a line: its JSON value, numbers by spelling; what is no JSON, as bytes."""
+    raw = raw.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").removesuffix(b"\r")
     try:
-        return parse(raw.removeprefix(b"\xef\xbb\xbf").decode())
+        return parse(raw.decode())
     except (UnicodeDecodeError, InvalidJson):
-        return raw.removesuffix(b"\n").removesuffix(b"\r")
+        return raw
 
 
 def assert_home_again(lines: list[bytes], session: Session) -> None:
