@@ -170,6 +170,7 @@ def write_database(path: Path, document: Json) -> list[str]:
         database = sqlite3.connect(name)
         try:
             database.executescript(_sql("create_tables"))
+            database.executescript(_sql("create_other_tables"))
             database.execute(_sql("insert_project"), project_row(session))
             database.execute(_sql("insert_session"), session)
             for table, row in message_rows(document, session, lost):

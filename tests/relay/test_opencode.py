@@ -1,0 +1,222 @@
+"""The real OpenCode goes on with what we write: imported, resumed, and the model is shown all that was said before.
+
+It needs the program (npm `opencode-ai`), named by TASUKI_OPENCODE: `make relay-test`. It runs in a home of its own, against a
+scripted model on this machine.
+"""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_model import ANSWER, MODEL, ScriptedModel, scripted_model
+
+from adapters.claude_code.reader import read as read_claude_code
+from adapters.conversion import Json
+from adapters.opencode.reader import read_document
+from adapters.opencode.validator import problems
+from adapters.opencode.writer import write
+from adapters.session import Session, session_of
+from adapters.target import Target
+from adapters.written import Written
+from cli.containers_opencode import read_container, write_container
+from eventstore.wire.codec import dump, parse
+
+PROGRAM = os.environ.get("TASUKI_OPENCODE")
+SAMPLES = Path(__file__).parent.parent / "samples"
+MARKER = "Where were we, runner?"
+pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no opencode (npm opencode-ai): set TASUKI_OPENCODE")
+
+
+@dataclass
+class OpenCode:
+    """The program in a home and a project of its own."""
+
+    home: Path
+    work: Path
+    model: ScriptedModel
+
+    @property
+    def database(self) -> Path:
+        return self.home / ".local" / "share" / "opencode" / "opencode.db"
+
+    @property
+    def target(self) -> Target:
+        return Target(cwd=str(self.work), now_ms=int(time.time() * 1000), provider="fake", model=MODEL)
+
+    def run(self, *command: str, **more: str) -> str:
+        quiet = ("MODELS_FETCH", "AUTOUPDATE", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+        environment = {
+            "HOME": str(self.home),
+            "PATH": os.environ["PATH"],
+            **{f"OPENCODE_DISABLE_{name}": "1" for name in quiet},
+            **more,
+        }
+        assert PROGRAM
+        done = subprocess.run([PROGRAM, *command], cwd=self.work, env=environment, capture_output=True, timeout=180, check=False)
+        assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-2000:]
+        return done.stdout.decode()
+
+    def take(self, written: Written) -> str:
+        """Import a session; return what OpenCode says."""
+        file = self.home / "session.json"
+        file.write_text(dump(written.records[0]), "utf-8")
+        return self.run("import", str(file))
+
+    def resume(self, session_id: str, **more: str) -> list[dict[str, Any]]:
+        """Go on with a session; return what the model was shown."""
+        said = self.run("run", "-s", session_id, "-m", f"fake/{MODEL}", "--format", "json", MARKER, **more)
+        assert ANSWER in said
+        return self.model.conversation(MARKER)
+
+    def export(self, session_id: str) -> Json:
+        return parse(self.run("export", session_id))
+
+
+@pytest.fixture
+def opencode(tmp_path: Path) -> Iterator[OpenCode]:
+    with scripted_model() as model:
+        agent = OpenCode(tmp_path / "home", tmp_path / "work", model)
+        provider = {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "Fake",
+            "options": {"baseURL": model.url, "apiKey": "x"},
+            "models": {MODEL: {"name": MODEL, "tool_call": True, "limit": {"context": 400_000, "output": 8000}}},
+        }
+        config = {
+            "provider": {"fake": provider},
+            "model": f"fake/{MODEL}",
+            "permission": "allow",
+            "autoupdate": False,
+            "share": "disabled",
+        }
+        file = agent.home / ".config" / "opencode" / "opencode.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(dump(config))
+        agent.work.mkdir()
+        git = ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
+        subprocess.run([*git, "init", "-q", "."], cwd=agent.work, check=True)
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "begin"], cwd=agent.work, check=True)
+        yield agent
+
+
+def claude_code(path: Path) -> Session:
+    return session_of(read_claude_code(path.read_bytes().splitlines(keepends=True)))
+
+
+def shown_texts(shown: list[dict[str, Any]], role: str) -> str:
+    """All that the model was shown in a role, without spaces: providers cut and join texts in their own ways."""
+    contents = (message.get("content") for message in shown if message["role"] == role)
+    return "".join(_text(content) for content in contents)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content)
+    return "".join(content.split()) if isinstance(content, str) else ""
+
+
+def assert_all_was_shown(shown: list[dict[str, Any]], document: Json) -> None:
+    """Every live text, call and result of the document, as our reader finds them."""
+    live = [message.body for message in read_document(parse(dump(document))).messages]
+    assert live
+    for role in ("user", "assistant", "tool"):
+        there = shown_texts(shown, role)
+        at = 0
+        for message in live:
+            if message["role"] != role or not _text(message["content"]) or message["metadata"].get("ignored"):
+                continue
+            found = there.find(_text(message["content"]), at)
+            assert found >= 0, f"{role}: {str(message['content'])[:200]!r} was not shown, or in another order"
+            at = found
+    calls = [call for message in live for call in message.get("tool_calls", ())]
+    seen = [call for message in shown for call in message.get("tool_calls") or ()]
+    assert [call["function"]["name"] for call in seen] == [call["function"]["name"] for call in calls]
+    assert [parse(call["function"]["arguments"]) for call in seen] == [parse(call["function"]["arguments"]) for call in calls]
+    answered = [message["tool_call_id"] for message in shown if message["role"] == "tool"]
+    assert sorted(answered) == sorted(call["id"] for call in seen), "every call has its result"
+
+
+def assert_all_was_stored(document: Json, stored: Json) -> None:
+    """Each message and part that we wrote is in OpenCode's own records, as we wrote it."""
+    records = {record["info"]["id"]: record for record in stored["messages"]}
+    for record in document["messages"]:
+        told = records[record["info"]["id"]]["info"]
+        assert {key: told.get(key) for key in record["info"]} == record["info"]
+        theirs = {part["id"]: part for part in records[record["info"]["id"]]["parts"]}
+        assert [theirs[part["id"]] for part in record["parts"]] == record["parts"]
+
+
+def converted(agent: OpenCode, session: Session) -> Written:
+    written = write(session, agent.target)
+    assert problems(written.records, agent.target.now_ms) == []
+    return written
+
+
+@pytest.mark.parametrize("name", ["blocks", "parallel", "compaction"])
+def test_a_session_of_claude_code_is_gone_on_with(opencode, name):
+    written = converted(opencode, claude_code(SAMPLES / "claude_code" / f"{name}.jsonl"))
+    assert f"Imported session: {written.session_id}" in opencode.take(written)
+    assert_all_was_shown(opencode.resume(written.session_id), written.records[0])
+    assert_all_was_stored(parse(dump(written.records[0])), opencode.export(written.session_id))
+
+
+def test_every_claude_code_session_of_the_corpus_is_gone_on_with(opencode, corpus):
+    files = sorted((corpus / "claude-code").glob("*.jsonl"))
+    if not files:
+        pytest.skip(f"no Claude Code transcripts in {corpus}")
+    for file in files:
+        written = converted(opencode, claude_code(file))
+        opencode.take(written)
+        assert_all_was_shown(opencode.resume(written.session_id), written.records[0])
+
+
+def test_a_session_comes_home_and_is_gone_on_with(opencode):
+    own = parse((SAMPLES / "opencode" / "turns.json").read_text("utf-8"))
+    written = write(session_of(read_document(own)), Target())
+    opencode.take(written)
+    shown = opencode.resume(written.session_id)
+    assert "Itloses21msabeat" in shown_texts(shown, "assistant")
+    assert "beat1beat2" in shown_texts(shown, "tool")
+
+
+def test_importing_again_adds_nothing_and_more_adds_what_is_new(opencode):
+    session = claude_code(SAMPLES / "claude_code" / "parallel.jsonl")
+    first = Session(session.meta, session.entries[:2])
+    for part in (first, first, session, session):
+        opencode.take(converted(opencode, part))
+    written = converted(opencode, session)
+    stored = opencode.export(written.session_id)
+    assert [record["info"]["id"] for record in stored["messages"]] == [r["info"]["id"] for r in written.records[0]["messages"]]
+
+
+def test_our_reading_of_the_database_is_what_opencode_exports(opencode):
+    written = converted(opencode, claude_code(SAMPLES / "claude_code" / "blocks.jsonl"))
+    opencode.take(written)
+    opencode.resume(written.session_id)
+    ours = read_container(opencode.database, written.session_id)
+    assert ours.problems == []
+    assert ours.document == opencode.export(written.session_id)
+
+
+def test_what_opencode_said_goes_home_value_by_value(opencode):
+    written = converted(opencode, claude_code(SAMPLES / "claude_code" / "parallel.jsonl"))
+    opencode.take(written)
+    opencode.resume(written.session_id)
+    document = read_container(opencode.database, written.session_id).document
+    home = write(session_of(read_document(document)), Target())
+    assert home.records == (document,)
+    assert home.session_id == written.session_id
+
+
+def test_opencode_reads_a_database_that_we_made(opencode, tmp_path):
+    written = converted(opencode, claude_code(SAMPLES / "claude_code" / "parallel.jsonl"))
+    document = parse(dump(written.records[0]))
+    assert write_container(tmp_path / "made.db", document) == []
+    stored = parse(opencode.run("export", written.session_id, OPENCODE_DB=str(tmp_path / "made.db")))
+    assert stored["messages"] == document["messages"]
+    assert_all_was_shown(opencode.resume(written.session_id, OPENCODE_DB=str(tmp_path / "made.db")), document)
