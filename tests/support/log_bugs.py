@@ -1,0 +1,40 @@
+"""Bugs for the log machine to find, in every function that its calls come through."""
+
+from planted import Bug
+
+BUGS = [
+    Bug("append_events", "g.old_hash <> g.body_hash", "false"),
+    Bug("append_events", "when g.deleted_seq is not null then 'session_deleted'", ""),
+    Bug("append_events", "g.expected_head <> g.head_seq", "g.expected_head < g.head_seq"),
+    Bug("append_events", "bool_or(j.refused is not null) over (partition by j.request)", "j.refused is not null"),
+    Bug("append_events", "_last + count(*)", "_last + 1 + count(*)"),
+    Bug("append_events", "coalesce(n.old_seq, n.new_seq)", "n.new_seq"),
+    Bug(
+        "append_events",
+        "when g.old_seq is not null then null",
+        "when g.deleted_seq is not null then 'session_deleted' when g.old_seq is not null then null",
+    ),
+    Bug("append_events", ".fold(_last + 1, _new)", ".fold(_last + 1, _new - 1)"),
+    Bug("find_session", "order by n.o", "order by n.o desc"),
+    Bug("find_session", "s.meta_seq, s.head_seq, s.last_seq", "s.meta_seq, s.last_seq, s.head_seq"),
+    Bug("find_snapshot", "n.up_to_seq, s.deleted_seq", "n.snapshot_seq, s.deleted_seq"),
+    Bug("find_snapshot", "s.deleted_seq, l.body", "null::bigint, l.body"),
+    Bug("fold_sessions", "greatest(s.head_seq, e.head_seq)", "greatest(s.head_seq, e.last_seq)"),
+    Bug("fold_sessions", "coalesce((l.facts ->> 'head_seq')::bigint, 0), l.seq, l.created_at", "0, l.seq, l.created_at"),
+    Bug("fold_sessions", "coalesce(m.meta, s.meta)", "s.meta"),
+    Bug("fold_snapshots", "(l.facts ->> 'up_to_seq')::bigint", "l.seq"),
+    Bug("head_at", "l.seq <= head_at.up_to_seq", "l.seq < head_at.up_to_seq"),
+    Bug("head_at", "and l.kind = 'message.appended'", ""),
+    Bug("last_seq", "desc limit 1", "limit 1"),
+    Bug("list_ancestors", "order by c.depth", "order by c.depth desc"),
+    Bug("list_forks", "order by s.session_no", "order by s.session_no desc"),
+    Bug("list_sessions", "s.session_no < list_sessions.before_no", "s.session_no <= list_sessions.before_no"),
+    Bug("list_snapshots", "and s.deleted_seq is null", ""),
+    Bug("read_event", "l.seq + 0 = read_event.seq", "l.seq + 0 = read_event.seq + 1"),
+    Bug("read_events", "or l.kind in ('message.appended', 'native.recorded')", "or true"),
+    Bug("read_events", "l.seq <= p.to_seq", "l.seq < p.to_seq"),
+    Bug("read_log", "l.seq + 0 > read_log.after_seq", "l.seq + 0 >= read_log.after_seq"),
+    Bug("read_page", "l.seq > p.after_seq", "l.seq >= p.after_seq"),
+    Bug("read_page", "and l.seq <= p.to_seq", ""),
+    Bug("read_page", "where n.seq = m.seq", "where n.seq = m.seq + 1"),
+]
