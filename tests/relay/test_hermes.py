@@ -1,0 +1,184 @@
+"""The real Hermes goes on with what we write: imported, resumed, and the model is shown all that was said before.
+
+It needs the program (PyPI `hermes-agent`), its `hermes` named by TASUKI_HERMES or found on the PATH. It runs in a home of its own,
+against a scripted model on this machine.
+"""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_model import ANSWER, MODEL, ScriptedModel, scripted_model
+
+from adapters.claude_code.reader import read as read_claude_code
+from adapters.conversion import Json
+from adapters.hermes.reader import read_document
+from adapters.hermes.validator import problems
+from adapters.hermes.writer import live_only, write
+from adapters.session import Session, session_of
+from adapters.target import Target
+from adapters.written import Written
+from cli.containers_hermes import read_container, read_database, sessions_in, write_container
+from eventstore.errors import InvalidJson
+from eventstore.wire.codec import dump, parse
+
+PROGRAM = os.environ.get("TASUKI_HERMES") or shutil.which("hermes")
+SAMPLES = Path(__file__).parent.parent / "samples"
+MARKER = "Where were we, runner?"
+IMPORT = """
+import json, sys
+from pathlib import Path
+from hermes_state import SessionDB
+print(json.dumps(SessionDB(Path(sys.argv[1])).import_sessions([json.loads(line) for line in open(sys.argv[2], encoding="utf-8")])))
+"""
+CONFIG = """
+model:
+  default: {model}
+  provider: custom
+  base_url: {url}
+  api_key: x
+  context_length: 400000
+"""
+pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no hermes (PyPI hermes-agent): set TASUKI_HERMES")
+
+
+@dataclass
+class Hermes:
+    """The program in a home and a project of its own."""
+
+    home: Path
+    work: Path
+    model: ScriptedModel
+
+    @property
+    def database(self) -> Path:
+        return self.home / ".hermes" / "state.db"
+
+    @property
+    def target(self) -> Target:
+        return Target(cwd=str(self.work), now_ms=int(time.time() * 1000))
+
+    def run(self, *command: str) -> str:
+        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "HERMES_HOME": str(self.home / ".hermes")}
+        done = subprocess.run(command, cwd=self.work, env=environment, capture_output=True, timeout=240, check=False)
+        assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-2000:]
+        return done.stdout.decode()
+
+    def take(self, *written: Written) -> Json:
+        """Import sessions; return what Hermes says."""
+        file = self.home / "sessions.jsonl"
+        file.write_text("".join(dump(live_only(one.records[0])[0]) + "\n" for one in written), "utf-8")
+        python = Path(str(PROGRAM)).absolute().with_name("python")
+        said: Json = parse(self.run(str(python), "-c", IMPORT, str(self.database), str(file)).splitlines()[-1])
+        return said
+
+    def resume(self, session_id: str) -> list[dict[str, Any]]:
+        """Go on with a session; return what the model was shown."""
+        assert PROGRAM
+        said = self.run(PROGRAM, "chat", "-Q", "--yolo", "--resume", session_id, "-q", MARKER)
+        assert ANSWER in said
+        return self.model.conversation(MARKER)
+
+
+@pytest.fixture
+def hermes(tmp_path: Path) -> Iterator[Hermes]:
+    with scripted_model() as model:
+        agent = Hermes(tmp_path / "home", tmp_path / "work", model)
+        agent.database.parent.mkdir(parents=True)
+        (agent.database.parent / "config.yaml").write_text(CONFIG.format(model=MODEL, url=model.url))
+        agent.work.mkdir()
+        yield agent
+
+
+def claude_code(path: Path) -> Session:
+    return session_of(read_claude_code(path.read_bytes().splitlines(keepends=True)))
+
+
+def bare(content: Any) -> str:
+    """A content's text without spaces: Hermes strips and joins."""
+    if isinstance(content, list):
+        return "".join(bare(part.get("text")) for part in content)
+    return "".join(content.split()) if isinstance(content, str) else ""
+
+
+def value(call: Json) -> Any:
+    """What a call's arguments mean, None for what is no JSON."""
+    try:
+        return parse(call["function"]["arguments"])
+    except InvalidJson:
+        return None
+
+
+def assert_all_was_shown(shown: list[dict[str, Any]], written: Written) -> None:
+    """Every live row that we wrote, its calls and results, in their order."""
+    live = live_only(written.records[0])[0]["messages"]
+    assert live
+    for role in ("user", "assistant", "tool"):
+        there = "".join(bare(message.get("content")) for message in shown if message["role"] == role)
+        at = 0
+        for row in live:
+            if row["role"] == role:
+                found = there.find(bare(row["content"]), at)
+                assert found >= 0, f"{role}: {str(row['content'])[:200]!r} was not shown, or in another order"
+                at = found
+    calls = [call for row in live for call in row["tool_calls"] or ()]
+    seen = [call for message in shown for call in message.get("tool_calls") or ()]
+    assert [call["function"]["name"] for call in seen] == [call["function"]["name"] for call in calls]
+    for ours, theirs in zip(calls, seen, strict=True):
+        if (meant := value(ours)) is not None:  # what is no JSON, Hermes mends for the model
+            assert value(theirs) == meant
+    assert [message["tool_call_id"] for message in shown if message["role"] == "tool"] == [call["id"] for call in seen]
+
+
+def converted(agent: Hermes, session: Session) -> Written:
+    written = write(session, agent.target)
+    assert problems(written.records) == []
+    return written
+
+
+@pytest.mark.parametrize("name", ["blocks", "parallel", "compaction"])
+def test_a_session_of_claude_code_is_gone_on_with(hermes, name):
+    written = converted(hermes, claude_code(SAMPLES / "claude_code" / f"{name}.jsonl"))
+    assert hermes.take(written)["imported_ids"] == [written.session_id]
+    assert_all_was_shown(hermes.resume(written.session_id), written)
+
+
+def test_every_claude_code_session_of_the_corpus_is_gone_on_with_and_comes_back(hermes, corpus):
+    files = sorted((corpus / "claude-code").glob("*.jsonl"))
+    if not files:
+        pytest.skip(f"no Claude Code transcripts in {corpus}")
+    all_written = [converted(hermes, claude_code(path)) for path in files]
+    assert hermes.take(*all_written)["imported_ids"] == [written.session_id for written in all_written]
+    for written in all_written:
+        assert_all_was_shown(hermes.resume(written.session_id), written)
+        stored = read_database(hermes.database, written.session_id)
+        ours, theirs = read_document(parse(dump(live_only(written.records[0])[0]))), read_document(stored.document)
+        names = [message.append_id for message in ours.messages]
+        assert [message.append_id for message in theirs.messages][: len(names)] == names, "imported rows are the same messages"
+        assert [message.body["content"] for message in theirs.messages][len(names) :] == [MARKER, ANSWER]
+        assert stored.problems == []
+
+
+def test_a_database_that_we_wrote_is_one_that_hermes_opens_and_searches(hermes):
+    written = converted(hermes, claude_code(SAMPLES / "claude_code" / "compaction.jsonl"))
+    assert write_container(hermes.database, [written.records[0]]) == []
+    assert_all_was_shown(hermes.resume(written.session_id), written)
+    again = read_container(hermes.database, written.session_id).document
+    kept = [row["content"] for row in again["messages"]][: len(written.records[0]["messages"])]
+    assert kept == [row["content"] for row in written.records[0]["messages"]]
+    assert [listed.session_id for listed in sessions_in(hermes.database)] == [written.session_id]
+
+
+def test_a_session_of_hermes_goes_home_and_on(hermes, corpus):
+    files = sorted((corpus / "hermes").glob("export-*.jsonl"))
+    if not files:
+        pytest.skip(f"no exports of Hermes in {corpus}")
+    written = write(session_of(read_document(read_container(files[0]).document)), Target())
+    assert hermes.take(written)["imported_ids"] == [written.session_id]
+    assert_all_was_shown(hermes.resume(written.session_id), written)
