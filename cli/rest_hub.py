@@ -32,7 +32,7 @@ class RestHub:
 
     def __init__(self, address: Address, http: httpx2.AsyncClient, client: str = "", heard: anyio.Event | None = None) -> None:
         self._address, self._http, self._client = address, http, client
-        self._heard = heard or anyio.Event()  # set once the hub has answered
+        self._heard = heard or anyio.Event()  # set once something was there to take a request
 
     def named(self, client: str) -> "RestHub":
         """The same hub, asked for an agent of this name."""
@@ -77,11 +77,13 @@ class RestHub:
             if isinstance(outcome, str):
                 return outcome
             error, is_hub_there, not_before_s = outcome
+            if is_hub_there:
+                self._heard.set()
             now = anyio.current_time()
             if failing_since is None or now - began > DELAY_S_MAX:  # it was there meanwhile
                 failing_since = now
             again_s = max(not_before_s, delay_s * random.uniform(0.7, 1.0))  # noqa: S311  # jitter, no secret
-            patience_s = PATIENCE_S if is_hub_there or self._heard.is_set() else UNKNOWN_PATIENCE_S
+            patience_s = PATIENCE_S if self._heard.is_set() else UNKNOWN_PATIENCE_S
             if now + again_s - failing_since > patience_s:
                 raise error
             await anyio.sleep(again_s)

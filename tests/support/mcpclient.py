@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2
 from hubs import HubProcess
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
@@ -18,6 +19,8 @@ from restclient import Refused, Rest
 
 MODERN, HANDSHAKE = "2026-07-28", "legacy"
 ERAS = (MODERN, HANDSHAKE)
+WAYS = tuple(f"{way} {era}" for way in ("http", "stdio") for era in ERAS)
+MANY = httpx2.Limits(max_connections=1000, max_keepalive_connections=20)
 
 
 class Mcp:
@@ -108,7 +111,7 @@ def text_of(answer: CallToolResult) -> str:
 async def over_http(hub: HubProcess, era: str) -> AsyncIterator[Client]:
     """A client of the hub's /mcp in one of the ERAS."""
     async with (
-        hub.client() as http,
+        hub.client(limits=MANY) as http,
         Client(streamable_http_client(f"{hub.url}/mcp", http_client=http), mode=era, cache=None) as client,
     ):
         yield client
@@ -118,6 +121,14 @@ async def over_http(hub: HubProcess, era: str) -> AsyncIterator[Client]:
 async def over_stdio(hub: HubProcess, era: str, **environment: str) -> AsyncIterator[Client]:
     """A client of `tasuki mcp`, which it starts and ends."""
     async with Client(stdio_of(hub, **environment), mode=era, cache=None) as client:
+        yield client
+
+
+@asynccontextmanager
+async def over(skin: str, hub: HubProcess) -> AsyncIterator[Client]:
+    """A client through one of the WAYS: "http" or "stdio", and an era."""
+    way, era = skin.split(" ")
+    async with over_http(hub, era) if way == "http" else over_stdio(hub, era) as client:
         yield client
 
 
