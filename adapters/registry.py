@@ -16,6 +16,10 @@ from adapters.hermes import writer as hermes_writer
 from adapters.messages import reader as messages_reader
 from adapters.messages import validator as messages_validator
 from adapters.messages import writer as messages_writer
+from adapters.opencode import detect as opencode_detect
+from adapters.opencode import reader as opencode
+from adapters.opencode import validator as opencode_validator
+from adapters.opencode import writer as opencode_writer
 from adapters.session import Session
 from adapters.target import Target
 from adapters.written import Written
@@ -64,12 +68,14 @@ READERS: Mapping[str, Reader] = {
     "claude-code": Reader(claude_code_detect.detect, claude_code.read),
     "hermes": Reader(hermes_detect.detect, hermes.read),
     "messages": Reader(messages_reader.detect, messages_reader.read),
+    "opencode": Reader(opencode_detect.detect, opencode.read),
 }
 
 WRITERS: Mapping[str, Writer] = {
     "claude-code": Writer(claude_code_writer.write, claude_code_validator.problems),
     "hermes": Writer(hermes_writer.write, hermes_validator.problems),
     "messages": Writer(messages_writer.write, messages_validator.problems),
+    "opencode": Writer(opencode_writer.write, opencode_validator.problems),
 }
 
 

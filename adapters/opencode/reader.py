@@ -61,11 +61,13 @@ class _Reading:
         self.report = Report(AGENT, self.version, "to_standard")
         self._later: list[tuple[int, Json]] = []
         self._held = 0
+        self._before: dict[int, int] = {}  # the place before each place of the branch
 
     def conversion(self) -> Conversion:
         """Read the messages in order, then what is none."""
         if not self._is_final:
             self._hold()
+        self._before = dict(zip(self._live.branch[1:], self._live.branch, strict=False))
         messages = [message for place in self._live.branch for message in self._messages(place)]
         natives = self._natives()
         why = self._live.why
@@ -101,13 +103,12 @@ class _Reading:
     def _around(self, place: int, record: Json, key: str) -> Around:
         info = info_of(record)
         parent = text_of(info, "parentID")
-        at = self._live.branch.index(place) if info["role"] == "user" else 0
-        before = self._live.keys[self._live.branch[at - 1]] if at else None
+        before = self._before.get(place)
         return Around(
             key=key,
             line=place + 1,
             version=self.version,
-            parent_id=parent or before,
+            parent_id=parent or (self._live.keys[before] if before is not None and info["role"] == "user" else None),
             asked=compaction_of(self._by_key.get(parent)),
             cut=self._live.cuts.get(place),
             is_open=place in self._live.open_places and info["role"] == "assistant",
