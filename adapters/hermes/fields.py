@@ -50,7 +50,18 @@ KEPT: Mapping[str, str] = {
     "platform_message_id": "about where it came from",
     "system_prompt": "another agent's system prompt is not live elsewhere",
 }
+# Columns that say something in rows of one role alone.
+OF_ROLE: Mapping[str, str] = {
+    "tool_call_id": "tool",
+    "tool_calls": "assistant",
+    "finish_reason": "assistant",
+    "reasoning": "assistant",
+    "reasoning_content": "assistant",
+    "reasoning_details": "assistant",
+    "codex_reasoning_items": "assistant",
+}
 NO_FIELD = "no standard field"
+OTHER_ROLE = "no standard field in a message of this role"
 _call_steps = [tuple(name.split(".")) for name in CALL_FIELDS]
 
 
@@ -61,6 +72,8 @@ def account_row(report: Report, row: Json, example: str, unsaid: Unsaid) -> None
         why = next((unsaid[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in unsaid), None)
         if why is not None:
             return Fate("kept_native", why)
+        if value is not None and OF_ROLE.get(str(path[0]), row["role"]) != row["role"]:
+            return Fate("kept_native", OTHER_ROLE)
         if value is None or path[0] in ROW_FIELDS or (path[0] == "observed" and not _is_set(value)):
             return CONVERTED
         if path[0] == "tool_calls" and (len(path) == 1 or any(path[2:][: len(steps)] == steps for steps in _call_steps)):

@@ -19,6 +19,7 @@ from eventstore.wire import codec
 NO_PLACE = "a standard message has no place for this"
 CONTENT_DEPTH_MAX = 100
 _finished = frozenset({"stop", "tool_calls", "end_turn"})
+_CALL_KEYS = frozenset({"id", "type", "function"})
 _refused = frozenset({"denied", "blocked", "rejected", "refused"})
 
 Unsaid = dict[Path, str]
@@ -157,6 +158,8 @@ def _calls(reading: _Reading) -> list[Json]:
             reading.unsaid["tool_calls", *(() if isinstance(held, str) else (index,))] = NO_PLACE
             continue
         calls.append(_call(reading, value, function, index, len(calls), isinstance(held, list)))
+        if isinstance(held, str) and not (value.keys() <= _CALL_KEYS and function.keys() <= {"name", "arguments"}):
+            reading.unsaid["tool_calls",] = "what else stands in the calls has no standard field"
     return calls
 
 
@@ -169,6 +172,9 @@ def _call(reading: _Reading, value: Json, function: Json, index: int, at: int, i
     if not name:
         name = "unknown"
         reading.made_up.append("assistant.tool_calls[].function.name")
+    for path, told in ((("id",), value.get("id")), (("type",), value.get("type")), (("function", "name"), function.get("name"))):
+        if not isinstance(told, str | None) or (path == ("type",) and told not in (None, "function")):
+            reading.unsaid[("tool_calls", index, *path) if is_parsed else ("tool_calls",)] = NO_PLACE
     arguments = function.get("arguments")
     here: Path = ("tool_calls", index, "function", "arguments")
     there: Path = ("tool_calls", at, "function", "arguments")
@@ -183,6 +189,8 @@ def _tool(reading: _Reading, body: Json, metadata: Json) -> None:
     if not call_id:
         call_id = _made_up(reading, 0)
         reading.made_up.append("tool.tool_call_id")
+        if reading.row.get("tool_call_id") not in (None, ""):
+            reading.unsaid["tool_call_id",] = NO_PLACE
     body["tool_call_id"] = reading.around.call_ids.get(call_id, call_id)
     body["content"] = "" if body["content"] is None else body["content"]
     is_error = _failed(reading.row)

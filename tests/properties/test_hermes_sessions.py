@@ -238,6 +238,38 @@ def test_the_hub_takes_every_entry_of_any_export(document):
     assert conversion.report["counts"]["rows"]["found"] == len(document["messages"]) if document["messages"] else True
 
 
+BY_OTHER_MEANS = ("active", "compacted", "session_id", "timestamp", "finish_reason", "observed", "codex_reasoning_items")
+
+
+@draws(150)
+@given(documents)
+def test_every_leaf_of_a_live_row_that_counts_as_converted_is_in_its_message(document):
+    """One row at a time, so that the report's paths are this row's."""
+    for row in document["messages"]:
+        conversion = read_document(document | {"messages": [row]})
+        assert conversion.report["counts"]["fields"]["found"] == sum(1 for _ in leaves(row))
+        told = {item["path"] for item in conversion.report["kept_native"]}
+        for message in conversion.messages:
+            body = {name: value for name, value in message.body.items() if name != "native"}
+            there = dump([leaf for _, leaf in leaves(body)]) + dump(body["content"]) + dump(body.get("tool_calls"))
+            for path, leaf in leaves(row):
+                is_said = f"fields/{row['role']}.{path_name(path)}" not in told and isinstance(leaf, str) and leaf.strip()
+                if (
+                    is_said
+                    and path[0] not in BY_OTHER_MEANS
+                    and not (path[0] in JSON_TEXTS and len(path) == 1)
+                    and path[-1] != "type"
+                ):
+                    assert spelled(leaf) in there.replace("\\\\", "\\"), path
+
+
+JSON_TEXTS = ("content", "tool_calls", "reasoning_details")
+
+
+def spelled(text: str) -> str:
+    return dump(text)[1:-1].replace("\\\\", "\\")
+
+
 @draws(60)
 @given(documents)
 def test_a_session_that_grows_appends_each_row_once(document):
