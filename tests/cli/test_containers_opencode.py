@@ -6,6 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from adapters.messages import reader as messages_reader
+from adapters.messages import writer as messages_writer
+from adapters.opencode.reader import read_document
+from adapters.opencode.validator import problems
+from adapters.opencode.writer import write
+from adapters.session import session_of
+from adapters.target import Target
 from cli.containers_opencode import (
     ContainerInTheWay,
     UnreadableContainer,
@@ -47,6 +54,17 @@ def test_a_tree_is_read_session_by_session(tmp_path):
         assert files_of(tmp_path / listed.session_id) == {
             name: value for name, value in files_of(TREE).items() if belongs(name, document)
         }
+
+
+@needs_corpus
+def test_a_tree_goes_home_as_it_was_by_way_of_a_messages_file(tmp_path):
+    for listed in sessions_in(TREE):
+        document = read_container(TREE, listed.session_id).document
+        file = messages_writer.write(session_of(read_document(document)), Target()).records
+        home = write(session_of(messages_reader.read(file)), Target())
+        assert home.records == (document,)
+        assert home.session_id == listed.session_id
+        assert problems([{**document}]) == []
 
 
 def files_of(tree: Path) -> dict[str, object]:

@@ -212,6 +212,35 @@ def test_lines_of_one_reply_are_one_step():
     ]
 
 
+def test_a_reply_in_several_lines_is_counted_once_as_its_last_line_says():
+    def line(tokens: int) -> Json:
+        return {"reply_id": "msg_1", "model": "m", "usage": {"input_tokens": 7, "output_tokens": tokens}}
+
+    done = written(said("user", "x"), said("assistant", "a", metadata=line(1)), said("assistant", "b", metadata=line(9)))
+    tokens = messages_of(done)[1]["info"]["tokens"]
+    assert (dump(tokens["input"]), dump(tokens["output"])) == ("7", "9")
+    assert "fields/assistant.metadata.usage.output_tokens" in reasons(done, "degraded")
+
+
+def test_what_is_said_between_a_call_and_its_result_parts_them_not():
+    done = written(
+        said("user", "x"),
+        said("assistant", None, tool_calls=[call("a", tool="Task")]),
+        said("user", "Hurry."),
+        said("assistant", "I wait."),
+        said("tool", "done", tool_call_id="a"),
+    )
+    assert parts_of(done, "tool")[0]["state"]["output"] == "done"
+    assert [part["text"] for part in parts_of(done, "text")] == ["x", "Hurry.", "I wait."]
+
+
+@pytest.mark.parametrize("output", ["", "\0", "\ud800 half", "x" * 3_000_000])
+def test_an_output_arrives_as_it_is_however_odd_or_large(output):
+    done = written(said("user", "x"), said("assistant", None, tool_calls=[call("a")]), said("tool", output, tool_call_id="a"))
+    back = read([dump(done.records[0]).encode()])
+    assert [message.body["content"] for message in back.messages if message.body["role"] == "tool"] == [output]
+
+
 @pytest.mark.parametrize("version", ["2.0.0", "0.9.1", "opencode2", "1.18"])
 def test_a_version_that_nobody_knows_is_refused(version):
     with pytest.raises(UnknownVersion):
