@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from scripted_model import ANSWER, MODEL, ScriptedModel, scripted_model
 
+from adapters import registry
 from adapters.claude_code.reader import read as read_claude_code
 from adapters.conversion import Json
 from adapters.opencode.reader import read_document
@@ -171,6 +172,17 @@ def test_every_claude_code_session_of_the_corpus_is_gone_on_with(opencode, corpu
         pytest.skip(f"no Claude Code transcripts in {corpus}")
     for file in files:
         written = converted(opencode, claude_code(file))
+        opencode.take(written)
+        assert_all_was_shown(opencode.resume(written.session_id), written.records[0])
+
+
+def test_every_hermes_export_of_the_corpus_is_gone_on_with(opencode, corpus):
+    files = sorted((corpus / "hermes").glob("export-*.jsonl"))
+    if not files:
+        pytest.skip(f"no exports of Hermes in {corpus}")
+    for file in files:
+        session = session_of(registry.READERS["hermes"].read(file.read_bytes().splitlines(keepends=True)))
+        written = converted(opencode, session)
         opencode.take(written)
         assert_all_was_shown(opencode.resume(written.session_id), written.records[0])
 
