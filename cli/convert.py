@@ -6,11 +6,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from adapters.conversion import Json
+from adapters.conversion import Conversion, Json
 from adapters.registry import WRITERS
-from adapters.session import Session, is_message, session_of
+from adapters.session import Session, is_message, native_of, session_of
 from adapters.target import Target
 from adapters.written import Written
+from cli.containers import is_database, read_from_database, write_file
 from cli.report_view import is_lossy, show_report
 from cli.stores import AGENTS, load, of_file, subagents_of
 from cli.terminal import Screen, counted
@@ -41,6 +42,7 @@ def register(verbs: Any) -> None:
     convert.add_argument("output", metavar="OUT", type=Path, help="the file to write")
     convert.add_argument("--from", dest="source", choices=AGENTS, help="the agent that wrote it (default: told by the file)")
     convert.add_argument("--to", dest="target", choices=list(WRITERS), required=True, help="the agent to write it for")
+    convert.add_argument("--session", default="", metavar="ID", help="which session of a database (default: its only one)")
     convert.add_argument("--cwd", default="", help="working directory on the target host (default: the original one)")
     convert.add_argument(
         "--session-id", default="", help="the target's own id of the session (default: the original, or made from it)"
@@ -54,19 +56,20 @@ def register(verbs: Any) -> None:
 
 
 def run_convert(options: argparse.Namespace) -> int:
-    loaded = load(of_file(options.input, options.source))
-    children = [load(source, loaded.conversion.subagents) for source in subagents_of(loaded.source, loaded.native_id)]
+    conversion, children = _load(options)
     hits: dict[str, int] = {}
     redactor = Redactor(not options.no_redact, load_settings(os.environ).redaction_allow)
-    session, *subagents = [_redacted(session_of(one.conversion), redactor, hits) for one in (loaded, *children)]
+    session, *subagents = [_redacted(session_of(one), redactor, hits) for one in (conversion, *children)]
     provider, _, model = options.model.rpartition("/")
     now_ms = time.time_ns() // 1_000_000
     target = Target(session_id=options.session_id, cwd=options.cwd, now_ms=now_ms, provider=provider, model=model)
     written = WRITERS[options.target].write(session, target, subagents)
-    _check(written)
-    _put(written, options.output)
+    is_home = all(native_of(message, options.target) for message in session.messages)
+    if not is_home:  # what came from the agent goes back untouched, with the oddities that the agent itself wrote
+        _check(written)
     report: dict[str, Any] = {
-        "read": loaded.conversion.report,
+        "left_out": _put(written, options.output),
+        "read": conversion.report,
         "written": written.report,
         "redactions": hits,
         "session_id": written.session_id,
@@ -74,7 +77,17 @@ def run_convert(options: argparse.Namespace) -> int:
     if options.report:
         options.report.write_text(dump(report) + "\n", "utf-8")
     _tell(options, written, report)
-    return 1 if options.strict and (is_lossy(report["read"]) or is_lossy(report["written"])) else 0
+    is_less = report["left_out"] or is_lossy(report["read"]) or is_lossy(report["written"])
+    return int(options.strict and bool(is_less))
+
+
+def _load(options: argparse.Namespace) -> tuple[Conversion, list[Conversion]]:
+    """The session of the file, and those of its sub-agents."""
+    if options.input.is_file() and is_database(options.input):
+        return read_from_database(options.input, options.source, options.session), []
+    loaded = load(of_file(options.input, options.source))
+    children = [load(source, loaded.conversion.subagents) for source in subagents_of(loaded.source, loaded.native_id)]
+    return loaded.conversion, [child.conversion for child in children]
 
 
 def _redacted(session: Session, redactor: Redactor, hits: dict[str, int]) -> Session:
@@ -98,16 +111,12 @@ def _check(written: Written) -> None:
         raise NotConverted(f"{written.agent} would not take what was written: {problems[0]}{more}. Nothing was put in place.")
 
 
-def _put(written: Written, output: Path) -> None:
-    """Write the file beside its place, then put it there in one step; sub-agents' files lie beside it."""
-    for place, one in [
-        (output, written),
-        *((output.with_suffix("") / Path(child.path).name, child) for child in written.subagents),
-    ]:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        draft = place.with_name(f".{place.name}.{os.getpid()}")
-        draft.write_bytes(b"".join(one.records))
-        draft.replace(place)
+def _put(written: Written, output: Path) -> list[str]:
+    """Write the file, and sub-agents' files in a folder beside it; returns what the container cannot hold."""
+    left_out = write_file(written, output)
+    for child in written.subagents:
+        left_out += write_file(child, output.with_suffix("") / Path(child.path or f"{child.session_id}.jsonl").name)
+    return left_out
 
 
 def _tell(options: argparse.Namespace, written: Written, report: dict[str, Any]) -> None:
@@ -119,6 +128,8 @@ def _tell(options: argparse.Namespace, written: Written, report: dict[str, Any])
     for name in ("read", "written"):
         screen.line(f"  {name} {report[name]['agent']} {report[name]['version']}".rstrip())
         show_report(screen, report[name])
+    for one in report["left_out"]:
+        screen.block(f"not held by the file: {one}", indent=8, style="red")
     if report["redactions"]:
         counts = ", ".join(f"{rule} {counted(count, 'time')}" for rule, count in report["redactions"].items())
         screen.line(f"  redacted: {counts}")

@@ -59,3 +59,21 @@ def test_a_file_that_is_no_session_is_told_and_nothing_is_written(tmp_path: Path
     assert "unsupported_format" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "name"), [("hermes", "out.jsonl"), ("hermes", "out.db"), ("opencode", "out.json"), ("opencode", "out.db")]
+)
+def test_what_was_said_stands_in_every_container(sample: Path, tmp_path: Path, target: str, name: str):
+    there = convert("--to", target, sample, tmp_path / name, "--model", "acme/large", "--no-redact")
+    back = convert("--from", target, "--to", "messages", tmp_path / name, tmp_path / "m.jsonl", "--no-redact")
+    straight = convert("--to", "messages", sample, tmp_path / "s.jsonl", "--no-redact")
+    assert (there.returncode, back.returncode, straight.returncode) == (0, 0, 0), there.stderr + back.stderr
+    assert _asked(tmp_path / "m.jsonl") == _asked(tmp_path / "s.jsonl") != []
+
+
+def _asked(path: Path) -> list[str]:
+    """The texts of the user's messages."""
+    spoken = [line for line in values(path) if isinstance(line, dict) and line.get("role") == "user"]
+    contents = [line["content"] for line in spoken]
+    return [one if isinstance(one, str) else "".join(block.get("text", "") for block in one) for one in contents]

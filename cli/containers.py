@@ -1,0 +1,41 @@
+"""Containers: what a session's file is on disk, by agent: lines, one document, or a database with several sessions."""
+
+from pathlib import Path
+
+from adapters.conversion import Conversion
+from adapters.hermes.reader import read_document as read_hermes
+from adapters.opencode.reader import read_document as read_opencode
+from adapters.written import Written
+from cli import containers_hermes, containers_opencode
+from cli.containers_opencode import UnreadableContainer, is_database
+
+HERMES, OPENCODE = "hermes", "opencode"
+__all__ = ["is_database", "read_from_database", "write_file"]
+
+
+def read_from_database(path: Path, agent: str | None, session_id: str) -> Conversion:
+    """Return a session of a database; `session_id` may be empty where it holds only one. Raises UnreadableContainer."""
+    if agent in (None, OPENCODE):
+        try:
+            contents = containers_opencode.read_container(path, session_id)
+            return read_opencode(contents.document)
+        except UnreadableContainer:
+            if agent == OPENCODE:
+                raise
+    return read_hermes(containers_hermes.read_container(path, session_id).document)
+
+
+def write_file(written: Written, path: Path) -> list[str]:
+    """Write a session as what its agent and the name's suffix say; returns what the container cannot hold.
+
+    Lines go beside their place first and are put there in one step. Raises ContainerInTheWay for a database that is there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if written.agent == OPENCODE:
+        return containers_opencode.write_container(path, written.records[0])
+    if written.agent == HERMES:
+        return containers_hermes.write_container(path, list(written.records))
+    draft = path.with_name(f".{path.name}.draft")
+    draft.write_bytes(b"".join(written.records))
+    draft.replace(path)
+    return []
