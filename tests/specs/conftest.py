@@ -15,7 +15,7 @@ from mcpclient import HANDSHAKE, MODERN, Caller, Mcp, over_http, over_stdio
 from restclient import Rest
 
 SKINS = {"rest": "rest", "mcp-2026-07-28": "mcp_modern", "mcp-handshake": "mcp_handshake"}
-STDIO = {"mcp-stdio": "mcp_stdio"}
+STDIO = {"mcp-stdio-2026-07-28": "mcp_stdio", "mcp-stdio-handshake": "mcp_stdio_handshake"}
 _projects = count(1)
 
 
@@ -61,15 +61,27 @@ async def mcp_handshake(hub: HubProcess, rest: Rest) -> AsyncIterator[Mcp]:
 
 
 @pytest.fixture
-async def mcp_stdio(stdio: Client, rest: Rest) -> Mcp:
+async def mcp_stdio(stdio_modern: Client, rest: Rest) -> Mcp:
     """A caller through `tasuki mcp`."""
-    return Mcp(stdio, rest)
+    return Mcp(stdio_modern, rest)
+
+
+@pytest.fixture
+async def mcp_stdio_handshake(stdio_handshake: Client, rest: Rest) -> Mcp:
+    """A caller through `tasuki mcp` as it was before 2026-07-28."""
+    return Mcp(stdio_handshake, rest)
 
 
 @pytest.fixture(scope="module")
-async def stdio(hub: HubProcess) -> AsyncIterator[Client]:
+async def stdio_modern(hub: HubProcess) -> AsyncIterator[Client]:
     """One `tasuki mcp` for the tests of a module."""
     async with over_stdio(hub, MODERN) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+async def stdio_handshake(hub: HubProcess) -> AsyncIterator[Client]:
+    async with over_stdio(hub, HANDSHAKE) as client:
         yield client
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 from hubs import HubProcess
-from mcpclient import ERAS, Mcp, over_http
+from mcpclient import HANDSHAKE, MODERN, Mcp, over_http
 from restclient import Rest
 
 MCP_HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -108,17 +108,17 @@ async def test_a_body_over_the_limit_is_413_and_one_over_the_sdks_own_limit_is_t
     assert (await http.post("/mcp", content=b"x" * (33 * 1024 * 1024), headers=MCP_HEADERS)).status_code == 413
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_what_a_client_meets_says_what_the_hub_is(hub: HubProcess, era: str):
-    async with over_http(hub, era) as client:
-        tools = (await client.list_tools()).tools
-        assert len(tools) == 8
-        if era in ("legacy",):
-            assert client.server_info is not None
-            assert client.server_info.name == "tasuki"
-            assert "quoted data" in (client.instructions or "")
-            assert client.server_capabilities.resources is not None
-            assert client.server_capabilities.resources.subscribe is False, "a stateless server could never tell them"
+@pytest.mark.parametrize(("mode", "version", "can_listen"), [("auto", MODERN, True), (HANDSHAKE, "2025-11-25", False)])
+async def test_what_a_client_meets_says_what_the_hub_is(hub: HubProcess, mode: str, version: str, can_listen: bool):
+    async with over_http(hub, mode) as client:
+        assert client.protocol_version == version
+        assert client.server_info is not None
+        assert client.server_info.name == "tasuki"
+        assert "quoted data" in (client.instructions or "")
+        assert len((await client.list_tools()).tools) == 8
+        resources = client.server_capabilities.resources
+        assert resources is not None
+        assert resources.subscribe is can_listen, "nobody is offered what a server without sessions cannot deliver"
 
 
 async def test_who_the_client_is_fills_in_for_messages_that_do_not_say(mcp_modern: Mcp, rest: Rest):

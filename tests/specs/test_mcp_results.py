@@ -129,6 +129,26 @@ async def test_what_mcp_cannot_carry_is_replaced_and_the_result_says_so(mcp: Mcp
     assert "note" not in await mcp.page(session, after_seq=seq)
 
 
+async def test_what_was_purged_is_told_as_such(mcp: Mcp, rest: Rest):
+    session = await rest.create(meta={"title": "hush"})
+    seqs = [(await rest.append(session, text))["seq"] for text in ("a", "hush", "c")]
+    await rest.snapshot(session, commit_msg="hush")
+    assert (await rest.http.post("/v1/admin/purge", json={"seq": seqs[1]})).status_code == 200
+    assert (await mcp.page(session))["messages"][1] == {"session_id": session, "seq": seqs[1], "purged": True}
+    assert f"#{seqs[1]} was purged" in text_of(await mcp.answer("read_session", session_id=session))
+    assert json.loads(await mcp.resource(f"session://{session}/messages/{seqs[1]}"))["purged"] is True
+    assert (await rest.http.post("/v1/admin/purge", json={"session_id": session})).status_code == 200
+    for tool, arguments in (
+        ("read_session", {"session_id": session}),
+        ("list_snapshots", {"session_id": session}),
+        ("list_sessions", {"project_id": rest.project_id}),
+    ):
+        answer = await mcp.answer(tool, **arguments)
+        assert not answer.is_error, text_of(answer)
+        assert "hush" not in text_of(answer) + json.dumps(answer.structured_content)
+    assert "hush" not in json.dumps(await mcp.lineage(session))
+
+
 async def test_refusals_say_what_to_do(mcp: Mcp, rest: Rest):
     session = await rest.create()
     refusals: tuple[tuple[Any, str, str], ...] = (

@@ -73,7 +73,7 @@ def piece_of(session_id: str, message: Message, field: str, offset: int, tokens_
     cut |= {"total_chars": len(text)} | _kind(message, field)
     if kept < len(rest):
         cut["next_offset"] = offset + kept
-    who = {name: message[name] for name in _WHO}
+    who = _who(message)
     return {**who, "content": rest[:kept], "cut": cut} if field == "content" else {**who, "cut": {**cut, "piece": rest[:kept]}}
 
 
@@ -89,9 +89,14 @@ def shortened(value: Any, tokens_max: int) -> Any:
 
 def _fitting(fields: Message, tokens_max: int) -> Message:
     """The fields, shortened to `tokens_max`; where that is not possible, only those that say which message it is."""
-    who = {name: fields[name] for name in _WHO}
+    who = _who(fields)
     short: Message = who | shortened(fields, tokens_max)
     return short if fits(encode(short), tokens_max) else who
+
+
+def _who(message: Message) -> Message:
+    """What says which message it is. One that was purged has no role."""
+    return {name: message[name] for name in _WHO if name in message}
 
 
 def _kind(message: Message, field: str) -> dict[str, bool]:

@@ -60,6 +60,7 @@ SEQ = field("integer", "Its place in the log, assigned by the hub.", 42)
 LOG_ID = field("string", "Which history the seqs belong to; after a restore it is another one.", "log_5f0c.6b0c.1")
 REDACTIONS = field("object", "Secrets that were removed before storing, counted by rule.", {"github-token": 1})
 
+PURGED = field("boolean", "Present when what was here is gone, by law or for a leaked secret; nothing else is known of it.", True)
 NOTE = field("string", "Present when something could not be carried over MCP as it is and was replaced.", "Lone surrogates …")
 CUT = field(
     "object", "Present when it was cut to keep the result short: the resource that has all of it.", {"uri": "session://ses_…"}
@@ -97,6 +98,7 @@ MESSAGE_OUT = record(
             "Calls that the assistant made.", [{"id": "call_1", "type": "function", "function": {"name": "bash"}}]
         ),
         "tool_call_id": untyped("The call that a tool message answers.", "call_1"),
+        "purged": PURGED,
         "thinking": untyped("Thinking, null or an object.", {"content": "First look.", "encrypted": False}),
         "cut": field(
             "object",
@@ -105,7 +107,7 @@ MESSAGE_OUT = record(
             {"kept_chars": 5000, "total_chars": 12000000, "next_offset": 5000, "uri": "session://ses_…/messages/42"},
         ),
     },
-    ("session_id", "seq", "role"),
+    ("session_id", "seq"),
 )
 
 SNAPSHOT_OUT = record(
@@ -117,9 +119,10 @@ SNAPSHOT_OUT = record(
         "commit_msg": field("string", "What it was taken for.", "before the refactoring"),
         "meta": META,
         "created_at": field("string", "When it was taken.", "2026-11-30T08:00:00Z"),
+        "purged": PURGED,
         "cut": CUT,
     },
-    ("snapshot_id", "session_id", "up_to_seq"),
+    ("snapshot_id", "session_id"),
 )
 
 SESSION_OUT = record(

@@ -84,9 +84,7 @@ async def _create_snapshot(hub: Hub, given: Arguments) -> types.CallToolResult:
 
 async def _list_snapshots(hub: Hub, given: Arguments) -> types.CallToolResult:
     answer = decode(await hub.list_snapshots(given["session_id"], given.get("limit", LIMIT_DEFAULT), given.get("cursor")))
-    return page_of(
-        answer, "snapshots", lambda one: f"{one['snapshot_id']} up to seq {one['up_to_seq']}: {one['commit_msg']}", "No snapshots."
-    )
+    return page_of(answer, "snapshots", _snapshot_line, "No snapshots.")
 
 
 async def _load_snapshot(hub: Hub, given: Arguments) -> types.CallToolResult:
@@ -103,6 +101,12 @@ async def _update_session_meta(hub: Hub, given: Arguments) -> types.CallToolResu
     answer = decode(await hub.update_meta(given["session_id"], given["meta"], given.get("append_id")))
     shown, cut = with_short(answer, "meta", f"session://{given['session_id']}")
     return result(f"Meta updated with seq {answer['seq']}.{cut}", shown)
+
+
+def _snapshot_line(one: Arguments) -> str:
+    if one.get("purged") is True:
+        return f"{one['snapshot_id']} was purged"
+    return f"{one['snapshot_id']} up to seq {one['up_to_seq']}: {one['commit_msg']}"
 
 
 def _session_line(one: Arguments) -> str:

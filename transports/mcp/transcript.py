@@ -36,7 +36,8 @@ def piece(answer: dict[str, Any], field: str, offset: int, max_tokens: int) -> t
     message = piece_of(answer["session_id"], answer["messages"][0], field, offset, room(max_tokens) // 2)
     cut = message["cut"]
     to = cut["from_offset"] + cut["kept_chars"]
-    head = f"#{message['seq']} {message['role']}: {field[:80]}, characters {cut['from_offset']} to {to} of {cut['total_chars']}"
+    place = f"characters {cut['from_offset']} to {to} of {cut['total_chars']}"
+    head = f"#{message['seq']} {message.get('role', '')}: {field[:80]}, {place}"
     return _shown(answer, [message], [f"{head}\n{cut.get('piece', message.get('content'))}"])
 
 
@@ -77,6 +78,8 @@ def _how_to_go_on(session_id: str, message: Message) -> list[str]:
 
 def _block(message: Message) -> str:
     """A message as text."""
+    if message.get("purged") is True and "role" not in message:
+        return f"#{message['seq']} was purged: what was said here is gone."
     metadata = message.get("metadata") or {}
     by = " ".join(str(metadata[name]) for name in ("agent_source", "model") if metadata.get(name))
     answers = f" ← {message['tool_call_id']}" if message.get("tool_call_id") else ""
