@@ -25,7 +25,7 @@ class Plan:
 
     @property
     def scale(self) -> float:
-        return 0.3 if self.is_quick else 1.0
+        return 0.2 if self.is_quick else 1.0
 
     def seconds(self, full_s: float) -> float:
         return full_s * self.scale
@@ -47,7 +47,7 @@ async def alternate(plan: Plan, full_s: float, measures: Mapping[str, Measure]) 
     names = list(measures)
     samples: dict[str, list[Sample]] = {name: [] for name in names}
     for name in names:
-        await measures[name](min(0.3, plan.seconds(full_s)))
+        await measures[name](min(0.2, plan.seconds(full_s)))
     for number in plan.turns(LATE * plan.rounds * len(names) * full_s):
         first = number % len(names)
         for name in names[first:] + names[:first]:
