@@ -21,7 +21,7 @@ class Fates:
         self._tree = tree
         self._live = {line.number for line in live}
         self._compacted = _compacted(tree, branch)
-        self._is_sidechain_file = bool(branch) and branch[-1].is_sidechain
+        self._is_sidechain_file = bool(branch) and branch[-1].told.is_sidechain
 
     def is_live(self, line: Line) -> bool:
         return line.number in self._live
@@ -49,7 +49,7 @@ def _reason(tree: Tree, line: Line, compacted: set[str], is_sidechain_file: bool
         return NO_UUID
     if tree.nodes[line.uuid] is not line:
         return REPEATED
-    if line.is_sidechain and not is_sidechain_file:
+    if line.told.is_sidechain and not is_sidechain_file:
         return SIDECHAIN
     return COMPACTED if line.uuid in compacted else ABANDONED
 
@@ -58,8 +58,8 @@ def _compacted(tree: Tree, branch: Sequence[Line]) -> set[str]:
     """The lines that the live branch's compactions stand for: the branch as it was before each of them."""
     compacted: set[str] = set()
     root = branch[0] if branch else None
-    while root and root.logical_parent and root.logical_parent not in compacted:
-        before = walk(tree, root.logical_parent)
+    while root and root.told.logical_parent and root.told.logical_parent not in compacted:
+        before = walk(tree, root.told.logical_parent)
         compacted.update(line.uuid for line in with_parallel_lines(tree, before))
         root = before[0] if before else None
     return compacted

@@ -26,24 +26,35 @@ from adapters.claude_code.records import Line
 
 
 class Tree:
-    """The nodes by uuid, in the order they first appeared, and each uuid's last place in the file.
+    """The nodes by uuid, in the order they first appeared.
 
     `is_repeat(first, later)` tells whether two lines with one uuid are the same text: then the first stays the node, so
     that a line written again moves nothing that was appended before.
     """
 
-    def __init__(self, lines: Iterable[Line], is_repeat: Callable[[Line, Line], bool] = lambda first, later: False) -> None:
+    def __init__(self, lines: Iterable[Line] = (), is_repeat: Callable[[Line, Line], bool] = lambda first, later: False) -> None:
         self.nodes: dict[str, Line] = {}
-        self.place: dict[str, int] = {}
-        self.parents: set[str] = set()
+        self._is_repeat = is_repeat
+        self._repeated: dict[str, tuple[Line, int]] = {}  # the first line of a uuid that stands in several, and the last's number
         for line in lines:
-            if not line.is_chained:
-                continue
-            first = self.nodes.get(line.uuid)
-            if first is None or not is_repeat(first, line):
-                self.nodes[line.uuid] = line
-            self.place[line.uuid] = line.number
-            self.parents.add(line.parent)
+            self.add(line)
+
+    def add(self, line: Line) -> None:
+        if not line.is_chained:
+            return
+        node = self.nodes.get(line.uuid)
+        if node is not None:
+            self._repeated[line.uuid] = self.first(line.uuid) or line, line.number
+        if node is None or not self._is_repeat(node, line):
+            self.nodes[line.uuid] = line
+
+    def first(self, uuid: str) -> Line | None:
+        """The first line of a uuid."""
+        return self._repeated[uuid][0] if uuid in self._repeated else self.nodes.get(uuid)
+
+    def place(self, line: Line) -> int:
+        """Where the line stands, or stands again for the last time."""
+        return self._repeated[line.uuid][1] if line.uuid in self._repeated else line.number
 
     def upward(self, uuid: str) -> Iterator[Line]:
         """Yield the node and its ancestors, each once, until a parent is missing."""
@@ -58,8 +69,8 @@ class Tree:
         """The assistant lines of each reply of the API."""
         replies: dict[str, list[Line]] = {}
         for node in self.nodes.values():
-            if node.reply_id:
-                replies.setdefault(node.reply_id, []).append(node)
+            if node.told.reply_id:
+                replies.setdefault(node.told.reply_id, []).append(node)
         return replies
 
     @cached_property
@@ -67,11 +78,11 @@ class Tree:
         """The line that made each call; None when two replies claim the same call id, which then places nothing."""
         callers: dict[str, Line | None] = {}
         for node in self.nodes.values():
-            if not node.reply_id:
+            if not node.told.reply_id:
                 continue
-            for call in node.calls:
+            for call in node.told.calls:
                 other = callers.get(call, node)
-                callers[call] = node if other is not None and other.reply_id == node.reply_id else None
+                callers[call] = node if other is not None and other.told.reply_id == node.told.reply_id else None
         return callers
 
     @cached_property
@@ -81,7 +92,7 @@ class Tree:
         for node in self.nodes.values():
             if not _is_result(node):
                 continue
-            owners = [self.nodes.get(node.source), *(self.callers.get(call) for call in node.results)]
+            owners = [self.nodes.get(node.told.source), *(self.callers.get(call) for call in node.told.results)]
             named = [owner.uuid for owner in owners if owner is not None and _same_writer(node, owner)]
             for uuid in [node.parent, *named]:
                 results.setdefault(uuid, []).append(node)
@@ -96,7 +107,7 @@ def live_branch(tree: Tree) -> list[Line]:
 
 def subagent_branch(tree: Tree) -> list[Line]:
     """Return the nodes of a sub-agent's file in the order they are to be read (law 6)."""
-    last = max((node for node in tree.nodes.values() if node.is_message), key=lambda node: tree.place[node.uuid], default=None)
+    last = max((node for node in tree.nodes.values() if node.is_message), key=tree.place, default=None)
     return walk(tree, last.uuid) if last else []
 
 
@@ -107,18 +118,19 @@ def walk(tree: Tree, uuid: str) -> list[Line]:
 
 def newest_leaf(tree: Tree) -> Line | None:
     """Return the line where a resumed session goes on (laws 2 and 3); None where nothing was said."""
-    ends = (uuid for uuid in tree.nodes if uuid not in tree.parents)
+    parents = {node.parent for node in tree.nodes.values()}
+    ends = (uuid for uuid in tree.nodes if uuid not in parents)
     nearest = (next((node for node in tree.upward(end) if node.is_message), None) for end in ends)
     leaves = [leaf for leaf in nearest if leaf is not None]
-    main = [leaf for leaf in leaves if not (leaf.is_sidechain or leaf.is_team or leaf.is_meta)]
-    return max(main or leaves, key=lambda leaf: tree.place[leaf.uuid], default=None)
+    main = [leaf for leaf in leaves if not (leaf.told.is_sidechain or leaf.told.is_team or leaf.told.is_meta)]
+    return max(main or leaves, key=tree.place, default=None)
 
 
 def with_parallel_lines(tree: Tree, chain: Sequence[Line]) -> list[Line]:
     """Return the chain with the lines of its replies put back that the walk passed by (law 5)."""
     on_branch = {node.uuid for node in chain}
-    answered = {call for node in chain for call in node.results}
-    last_of_reply = {node.reply_id: node.uuid for node in chain if node.reply_id}
+    answered = {call for node in chain for call in node.told.results}
+    last_of_reply = {node.told.reply_id: node.uuid for node in chain if node.told.reply_id}
     missing: dict[str, list[Line]] = {}
     for reply_id, anchor in last_of_reply.items():
         found = _missing_of_reply(tree, reply_id, on_branch, answered)
@@ -137,28 +149,28 @@ def _missing_of_reply(tree: Tree, reply_id: str, on_branch: set[str], answered: 
     }
     results = [result for result in candidates.values() if result.parent in own]
     strays = [result for result in candidates.values() if result.parent not in own]
-    results += _answers_to_open_calls(tree, strays, own, answered.union(*(result.results for result in results)))
+    results += _answers_to_open_calls(tree, strays, own, answered.union(*(result.told.results for result in results)))
     return sorted(siblings, key=_time) + sorted(results, key=_time)
 
 
 def _answers_to_open_calls(tree: Tree, strays: list[Line], own: set[str], answered: set[str]) -> list[Line]:
     """Of results that hang elsewhere in the tree, those that answer a call of the reply that is still open."""
     taken: list[Line] = []
-    for stray in sorted(strays, key=lambda node: tree.place[node.uuid]):
-        owners = {call: tree.callers.get(call) for call in stray.results if call not in answered}
+    for stray in sorted(strays, key=tree.place):
+        owners = {call: tree.callers.get(call) for call in stray.told.results if call not in answered}
         if any(owner is not None and owner.uuid in own for owner in owners.values()):
-            answered = answered.union(stray.results)
+            answered = answered.union(stray.told.results)
             taken.append(stray)
     return taken
 
 
 def _is_result(node: Line) -> bool:
-    return node.type == "user" and bool(node.parent) and node.has_result
+    return node.type == "user" and bool(node.parent) and node.told.has_result
 
 
 def _same_writer(a: Line, b: Line) -> bool:
-    return a.is_sidechain == b.is_sidechain and a.agent_id == b.agent_id
+    return a.told.is_sidechain == b.told.is_sidechain and a.told.agent_id == b.told.agent_id
 
 
 def _time(node: Line) -> str:
-    return node.timestamp
+    return node.told.timestamp

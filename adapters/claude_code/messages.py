@@ -50,7 +50,7 @@ class Converted:
     is_reordered: bool = False  # blocks of different kinds stood in another order than the messages have them
 
 
-def convert(line: Line, raw: bytes, parsed: Parsed, around: Around, digest: str = "") -> Converted:
+def convert(line: Line, raw: bytes | memoryview, parsed: Parsed, around: Around, digest: str = "") -> Converted:
     """Return what a live user or assistant line says. `digest` is that of the line's text, where it is known already."""
     record: Json = parsed.value
     done = Converted()
@@ -170,8 +170,8 @@ def _common_metadata(line: Line, record: Json, around: Around) -> Json:
     metadata: Json = {"agent_source": AGENT, "native_id": line.uuid}
     if around.parent_id:
         metadata["parent_id"] = around.parent_id
-    if around.is_subagent and line.agent_id:
-        metadata["subagent"] = {"agent_id": line.agent_id}
+    if around.is_subagent and line.told.agent_id:
+        metadata["subagent"] = {"agent_id": line.told.agent_id}
     return metadata
 
 
@@ -189,7 +189,7 @@ def _finisher(
     line: Line, record: Json, parsed: Parsed, around: Around, digest: str, unsaid: Unsaid
 ) -> Callable[[int, Json, Sequence[Copy]], Message]:
     """Return the function that completes a body: append_id, created_at, native."""
-    created_at: Json = {"created_at": line.timestamp} if _moment.fullmatch(line.timestamp) else {}
+    created_at: Json = {"created_at": line.told.timestamp} if _moment.fullmatch(line.told.timestamp) else {}
     if "timestamp" in record and not created_at:
         unsaid["timestamp",] = "no RFC 3339 time"
     name = line.uuid if _plain_id.fullmatch(line.uuid) else sha256(line.uuid.encode("utf-8", "surrogatepass")).hexdigest()[:36]

@@ -5,6 +5,7 @@ from adapters.claude_code.records import AGENT, Line, text_of
 from adapters.conversion import Json
 
 TITLE_CHARS_MAX = 80
+LOOKED_AT_CHARS = 1000  # of a prompt that may be very long
 
 
 class Facts:
@@ -53,18 +54,19 @@ class Facts:
         return {key: value for key, value in known.items() if value}
 
     def _add_prompt(self, line: Line, record: Json) -> None:
-        if "prompt" in self.titles or line.type != "user" or line.is_meta or line.has_result:
+        if "prompt" in self.titles or line.type != "user" or line.told.is_meta or line.told.has_result:
             return
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else None
         if isinstance(content, list):
             content = next((text_of(block, "text") for block in content if isinstance(block, dict)), "")
-        if isinstance(content, str) and content.strip() and not content.lstrip().startswith(("<", INTERRUPTED)):
-            self.titles["prompt"] = content.strip().splitlines()[0][:TITLE_CHARS_MAX]
+        start = content.lstrip()[:LOOKED_AT_CHARS] if isinstance(content, str) else ""
+        if start and not start.startswith(("<", INTERRUPTED)):
+            self.titles["prompt"] = start.splitlines()[0].rstrip()[:TITLE_CHARS_MAX]
 
     def _add_subagent(self, line: Line, record: Json) -> None:
         result, data = record.get("toolUseResult"), record.get("data")
-        if isinstance(result, dict) and line.results and (agent_id := text_of(result, "agentId")):
-            self.subagents[agent_id] = line.results[0]
+        if isinstance(result, dict) and line.told.results and (agent_id := text_of(result, "agentId")):
+            self.subagents[agent_id] = line.told.results[0]
         elif isinstance(data, dict) and (agent_id := text_of(data, "agentId")) and (call := text_of(record, "parentToolUseID")):
             self.subagents.setdefault(agent_id, call)

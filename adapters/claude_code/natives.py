@@ -38,7 +38,7 @@ def blocks(sizes: Sequence[int]) -> list[range]:
 
 
 def batches(
-    numbered: Iterator[tuple[int, bytes]], cuts: Sequence[range], kept: Kept, versions: Sequence[str]
+    numbered: Iterator[tuple[int, memoryview]], cuts: Sequence[range], kept: Kept, versions: Sequence[str]
 ) -> Iterator[NativeRecords]:
     """Yield a batch for each block that holds lines to keep. `numbered` gives all lines, `versions` the agent's at each."""
     for block in cuts:
@@ -47,7 +47,7 @@ def batches(
             yield _batch(lines, versions[block[-1]])
 
 
-def _batch(lines: Sequence[tuple[int, bytes]], version: str) -> NativeRecords:
+def _batch(lines: Sequence[tuple[int, memoryview]], version: str) -> NativeRecords:
     digest = sha256()
     for number, raw in lines:
         digest.update(b"%d:%d:" % (number, len(raw)))

@@ -75,9 +75,9 @@ class Reading:
         self._lines = lines
         self._file = file = Transcript(lines)
         spoken = [line for line in file.lines if line.is_message]
-        self._is_subagent = link is not None or (bool(spoken) and all(line.is_sidechain for line in spoken))
+        self._is_subagent = link is not None or (bool(spoken) and all(line.told.is_sidechain for line in spoken))
         branch = subagent_branch(file.tree) if self._is_subagent else live_branch(file.tree)
-        self._live = [line for line in branch if line.is_message and (self._is_subagent or not line.is_sidechain)]
+        self._live = [line for line in branch if line.is_message and (self._is_subagent or not line.told.is_sidechain)]
         self._fates = Fates(file.tree, branch, self._live)
         self._cuts = blocks(file.sizes)
         open_block = self._cuts.pop() if not is_final and self._cuts else range(0)
@@ -103,10 +103,8 @@ class Reading:
 
     def entries(self) -> Iterator[Message | NativeRecords]:
         """Yield the messages in the order of the live branch, then the native records. To be called once."""
-        for line, raw in self._in_live_order():
-            yield from _messages(self._file, line, raw, self._is_subagent, self._report)
-        numbered = self._file.numbered(self._lines)
-        yield from batches(numbered, self._cuts, self._is_kept, self._file.versions)
+        yield from self._messages()
+        yield from batches(self._file.numbered(self._lines), self._cuts, self._is_kept, self._file.versions)
 
     def report(self) -> Json:
         """Return the report, once all entries have been taken."""
@@ -118,10 +116,14 @@ class Reading:
         dead = (line for line in self._file.lines if line.is_message and not self._fates.is_live(line))
         return {line.uuid: self._fates.reason(line).partition(":")[0] for line in dead}
 
-    def _in_live_order(self) -> Iterator[tuple[Line, bytes]]:
+    def _messages(self) -> Iterator[Message]:
+        for line, raw in self._in_live_order():
+            yield from _messages(self._file, line, raw, self._is_subagent, self._report)
+
+    def _in_live_order(self) -> Iterator[tuple[Line, memoryview]]:
         """Yield the live lines with their text. Few stand elsewhere than in the file: those wait until their turn."""
         place = {line.number: place for place, line in enumerate(self._live)}
-        waiting: dict[int, bytes] = {}
+        waiting: dict[int, memoryview] = {}
         turn = 0
         for number, raw in self._file.numbered(self._lines):
             if number not in place:
@@ -145,7 +147,7 @@ class Reading:
         return meta
 
 
-def _messages(file: Transcript, line: Line, raw: bytes, is_subagent: bool, report: Report) -> list[Message]:
+def _messages(file: Transcript, line: Line, raw: memoryview, is_subagent: bool, report: Report) -> list[Message]:
     parsed = parse_line(raw)
     done = convert(
         line, raw, parsed, Around(file.parent_of(line), file.compaction_of(line), is_subagent, file.meta.first.get("sessionId", ""))
@@ -180,13 +182,13 @@ def _warn(file: Transcript, live: Sequence[Line], fates: Fates, report: Report) 
         if line.type == "attachment" and line.subtype == "queued_command":
             reason = "a prompt that was typed while the agent worked; this format keeps it beside the messages"
             report.warn(path_of(line), reason, f"line {line.number}")
-    answered = {call for line in live for call in line.results}
+    answered = {call for line in live for call in line.told.results}
     for line in live:
-        for call in line.calls:
+        for call in line.told.calls:
             if call not in answered:
                 report.warn("blocks/assistant.tool_use", "the call has no result on the live branch", f"line {line.number}")
     newest = max((line for line in file.lines if line.is_message), key=lambda line: line.number, default=None)
-    if newest and newest.is_meta and not fates.is_live(newest):
+    if newest and newest.told.is_meta and not fates.is_live(newest):
         reason = "the newest line is a meta line, so the rule takes an older branch; a line after it heals that"
         report.warn(path_of(newest), reason, f"line {newest.number}")
     if file.meta.version and not _known_version.match(file.meta.version):

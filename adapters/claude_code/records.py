@@ -33,7 +33,7 @@ TORN = "the last line is torn: its end was not written"
 
 
 class Parsed(NamedTuple):
-    """A line's text and value. `problem` is empty for an object; `is_exact`: the value may stand for the text."""
+    """A line's text and value. `problem` is empty for an object; `is_exact`: the value stands for the text, which is let go."""
 
     text: str | None
     value: Any
@@ -42,16 +42,9 @@ class Parsed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """What the branch rule needs to know of a line. Strings are empty where the record has none."""
+class Told:
+    """What the branch rule needs to know of lines that say something, or compact it. Strings are empty where there is none."""
 
-    number: int  # from 1
-    problem: str
-    is_chained: bool = False  # can it stand in the chain of parents?
-    type: str = ""
-    subtype: str = ""
-    uuid: str = ""
-    parent: str = ""
     logical_parent: str = ""
     is_sidechain: bool = False
     is_team: bool = False
@@ -65,18 +58,40 @@ class Line:
     timestamp: str = ""
     compaction: Json | None = None
 
+
+NOTHING_TOLD = Told()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the branch rule needs to know of every line. Kept small: there may be a million, most of them progress lines."""
+
+    number: int  # from 1
+    problem: str
+    is_chained: bool = False  # can it stand in the chain of parents?
+    type: str = ""
+    subtype: str = ""
+    uuid: str = ""
+    parent: str = ""
+    told: Told = NOTHING_TOLD
+
     @property
     def is_message(self) -> bool:
         return bool(self.uuid) and self.type in MESSAGE_TYPES
 
 
-def parse_line(raw: bytes) -> Parsed:
+def bare_size(raw: bytes) -> int:
+    """How many bytes a line has without its line end."""
+    return len(raw) - (2 if raw.endswith(b"\r\n") else 1 if raw.endswith((b"\n", b"\r")) else 0)
+
+
+def parse_line(raw: bytes | memoryview) -> Parsed:
     """Read one line, without its line end. Never raises."""
     try:
-        text = raw.decode("utf-8")
+        text = str(raw, "utf-8")
     except UnicodeDecodeError:
         return Parsed(None, None, NOT_UTF8, False)
-    if not text.strip():
+    if text.isspace() or not text:
         return Parsed(text, None, BLANK, False)
     try:
         value, is_exact = codec.parse(text), _nesting_fits(text)
@@ -85,31 +100,30 @@ def parse_line(raw: bytes) -> Parsed:
             value, is_exact = _lenient.decode(text), False
         except (ValueError, RecursionError):
             return Parsed(text, None, NOT_JSON, False)
-    return Parsed(text, value, "" if isinstance(value, dict) else NOT_OBJECT, is_exact)
+    return Parsed(None if is_exact else text, value, "" if isinstance(value, dict) else NOT_OBJECT, is_exact)
 
 
 def facts(number: int, parsed: Parsed, once: Callable[[str], str] = str) -> Line:
-    """Return what the branch rule needs; a field of the wrong shape counts as absent. `once` keeps equal names once."""
+    """Return what the branch rule needs; a field of the wrong shape counts as absent. `once` gives equal strings as one."""
     if parsed.problem:
         return Line(number, parsed.problem)
     record: Json = parsed.value
     message = record.get("message")
     message = message if isinstance(message, dict) else {}
-    blocks = blocks_of(message)
     kind, uuid = text_of(record, "type"), text_of(record, "uuid")
     can_chain = kind in CHAIN_TYPES or (kind not in KNOWN_TYPES and "parentUuid" in record)
     is_assistant = record.get("type") == "assistant"
     is_chained = bool(uuid) and can_chain
-    if not is_chained and kind not in MESSAGE_TYPES:
-        return Line(number, "", type=once(kind), subtype=once(_subtype(record)), uuid=uuid)
-    return Line(
-        number,
-        "",
-        is_chained=is_chained,
-        type=once(kind),
-        subtype=once(_subtype(record)),
-        uuid=once(uuid),
-        parent=once(text_of(record, "parentUuid")),
+    told = NOTHING_TOLD
+    if kind in MESSAGE_TYPES or "logicalParentUuid" in record or "compactMetadata" in record:
+        told = _told(record, is_assistant, message, once)
+    parent = once(text_of(record, "parentUuid")) if is_chained else ""
+    return Line(number, "", is_chained, once(kind), once(_subtype(record)), once(uuid), parent, told)
+
+
+def _told(record: Json, is_assistant: bool, message: Json, once: Callable[[str], str]) -> Told:
+    blocks = blocks_of(message)
+    return Told(
         logical_parent=once(text_of(record, "logicalParentUuid")),
         is_sidechain=bool(record.get("isSidechain")),
         is_team=bool(record.get("teamName")),
@@ -125,14 +139,14 @@ def facts(number: int, parsed: Parsed, once: Callable[[str], str] = str) -> Line
     )
 
 
-def native_record(number: int, raw: bytes) -> Json:
+def native_record(number: int, raw: bytes | memoryview) -> Json:
     """Return a line as it is kept for the way home: `{line, record}`, or `{line, raw}`, or `{line, base64}`."""
     parsed = parse_line(raw)
+    if parsed.is_exact:
+        return {"line": number, "record": parsed.value}
     if parsed.text is None:
         return {"line": number, "base64": b64encode(raw).decode("ascii")}
-    if not parsed.is_exact:
-        return {"line": number, "raw": parsed.text}
-    return {"line": number, "record": parsed.value}
+    return {"line": number, "raw": parsed.text}
 
 
 def text_of(record: Json, key: str) -> str:

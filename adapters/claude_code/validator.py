@@ -36,9 +36,9 @@ def problems(records: Iterable[bytes]) -> list[str]:
     spoken = [line for line in file.lines if line.is_message]
     if not spoken:
         return [*found, "nothing was said, so the session is not listed"]
-    is_subagent = all(line.is_sidechain for line in spoken)
+    is_subagent = all(line.told.is_sidechain for line in spoken)
     branch = subagent_branch(file.tree) if is_subagent else live_branch(file.tree)
-    live = [values[line.number - 1] for line in branch if line.is_message and (is_subagent or not line.is_sidechain)]
+    live = [values[line.number - 1] for line in branch if line.is_message and (is_subagent or not line.told.is_sidechain)]
     return [*found, *_of_turns([value for value in live if value is not None])]
 
 

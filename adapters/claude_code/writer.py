@@ -112,7 +112,7 @@ class _Work:
 
     def _pair(self) -> Pairing:
         at_home = [index for index in self.home.of_message if self.messages[index].get("tool_calls")]
-        taken = {call for line in self.home.lines for call in line.line.calls}
+        taken = {call for line in self.home.lines for call in line.line.told.calls}
         return pair(self.messages, is_tool_id, made_tool_id, at_home, taken)
 
     def _place(self, run: Sequence[int]) -> int | None:
@@ -129,7 +129,7 @@ class _Work:
         parent = _live_end(before, is_subagent=bool(self.envelope.agent_id)) if place is None else None
         if parent is None and previous:
             parent = previous.line.uuid
-        time_ms = max((moment for line in before if (moment := moment_ms(line.line.timestamp)) is not None), default=0)
+        time_ms = max((moment for line in before if (moment := moment_ms(line.line.told.timestamp)) is not None), default=0)
         chain = Chain(self.envelope, self.target.now_ms, parent or None, time_ms)
         lines = self._foreign.run(runs[0], chain, self._open_calls(first - 1))
         return lines + [line for run in runs[1:] for line in self._foreign.run(run, chain)]

@@ -12,7 +12,7 @@ from transcripts import transcripts
 
 from adapters import registry
 from adapters.claude_code import natives
-from adapters.claude_code.reader import read
+from adapters.claude_code.reader import Reading, read
 from adapters.claude_code.said import lay
 from adapters.conversion import Conversion
 from eventstore.errors import InvalidJson
@@ -231,3 +231,24 @@ def test_any_transcript_that_grows_keeps_every_message(lines, data):
     later = ids(late)
     assert all(later[message.append_id] == dump(message.body) for message in early.messages)
     assert [m.append_id for m in late.messages][: len(early.messages)] == [m.append_id for m in early.messages]
+
+
+# --- in passes
+
+
+@settings(max_examples=100, deadline=None)
+@given(transcripts())
+def test_read_in_passes_it_says_the_same_as_read_at_once(lines):
+    reading = Reading(lines)
+    whole = read(lines)
+    assert tuple(reading.entries()) == whole.entries
+    assert (reading.meta, reading.report(), reading.off_branch()) == (whole.meta, whole.report, whole.off_branch)
+
+
+def test_what_is_added_while_it_is_read_is_left_for_the_next_reading():
+    lines = [*sample("parallel")[:5], sample("parallel")[5][:60]]
+    reading = Reading(lines)
+    before = read(lines)
+    lines[5:] = sample("parallel")[5:]
+    assert tuple(reading.entries()) == before.entries
+    assert reading.report() == before.report

@@ -8,6 +8,7 @@ from jsons import objects, texts, values
 
 from adapters import registry
 from adapters.messages.reader import read
+from adapters.messages.stream import stream
 from adapters.messages.validator import problems
 from adapters.messages.writer import write
 from adapters.session import Session, session_of
@@ -139,3 +140,19 @@ def value(raw: bytes):
         return parse(raw.decode())
     except (UnicodeDecodeError, InvalidJson):
         return raw.rstrip(b"\n")
+
+
+@draws(100)
+@given(objects, lines)
+def test_piece_by_piece_it_is_the_same_file(meta, lines):
+    session = session_of(read([dump({"type": "session", "schema_version": 1, "meta": meta}).encode(), *lines]))
+    pieces: list[bytes] = []
+    stream(pieces.append, session.meta, iter(session.entries), session.header)
+    assert b"".join(pieces) == b"".join(write(session, Target()).records)
+
+
+def test_a_long_text_is_handed_on_in_pieces():
+    pieces: list[bytes] = []
+    stream(pieces.append, {}, [{"role": "user", "content": "漢x" * 1_000_000}])
+    assert max(map(len, pieces)) < 1024 * 1024
+    assert b"".join(pieces) == b"".join(write(Session({}, ({"role": "user", "content": "漢x" * 1_000_000},)), Target()).records)
