@@ -37,8 +37,11 @@ def text_of(value: Any) -> str:
 
 def cost(value: Any, tokens_max: int) -> int:
     """Return how many tokens a value takes as JSON; of one that takes more than `tokens_max`, something above that."""
+    chars_max = tokens_max * CHARS_PER_TOKEN_MAX
+    if isinstance(value, dict) and any(isinstance(one, str) and len(one) > chars_max for one in value.values()):
+        return tokens_max + 1  # without a look at megabytes
     text = encode(value)
-    return count(text) if len(text) <= tokens_max * CHARS_PER_TOKEN_MAX else tokens_max + 1
+    return count(text) if len(text) <= chars_max else tokens_max + 1
 
 
 def cut_message(session_id: str, message: Message, tokens_max: int) -> Message:
