@@ -1,11 +1,12 @@
 """Sessions: created, their meta patched, deleted; each an event."""
 
+from dataclasses import replace
 from typing import Any
 
 from eventstore.access import Principal
 from eventstore.append import NewEvent, append_key
 from eventstore.derive import meta_facts
-from eventstore.errors import MetaMoved
+from eventstore.errors import MetaMoved, TooLarge
 from eventstore.ids import new_append_id, new_session_id
 from eventstore.prepare import Writer, Written, members, meta_source, written
 from eventstore.read import SessionRef
@@ -46,25 +47,26 @@ async def patch_meta(writer: Writer, who: Principal, ref: SessionRef, text: str,
     """
     body = meta_body(text)
     append_id = new_append_id() if append_id is None else check_append_id(append_id)
-    patch = await writer.clean(body.document.text)
+    identity = writer.identity(ref.session_id, body, append_id)
+    patch = await writer.meta(body.document.text)
     for _ in range(_META_TRIES):
         row = await writer.reader.session_row(ref.session_id)
-        meta = await writer.meta(dump(merge_patch(parse(row["meta"].decode()), parse(patch.text))))
-        event = NewEvent(
-            kind="session.meta_updated",
-            session_id=ref.session_id,
-            **writer.identity(ref.session_id, body, append_id),
-            body=patch,
-            meta=meta,
-            facts=meta_facts(parse(meta.text)),
-        )
+        event = NewEvent(kind="session.meta_updated", session_id=ref.session_id, **identity, body=None)
+        too_large: TooLarge | None = None
+        try:
+            meta = await writer.meta(dump(merge_patch(parse(row["meta"].decode()), parse(patch.text))))
+            event = replace(event, body=patch, meta=meta, facts=meta_facts(parse(meta.text)))
+        except TooLarge as error:  # unless the log knows it as a repeat
+            too_large = error
         try:
             (appended,) = await writer.append(who, [event], expected_meta=row["meta_seq"])
         except MetaMoved:
             continue
+        except TooLarge as error:
+            raise too_large or error from None
         writer.reader.forget(ref.session_id)
-        after = ((await writer.stored(appended.seq)).meta or b"{}").decode() if appended.duplicate else meta.text
-        answer = {"ok": True, "seq": appended.seq, "meta": parse(after), "append_id": append_id}
+        after = (await writer.stored(appended.seq)).meta if appended.duplicate else event.meta and event.meta.text.encode()
+        answer = {"ok": True, "seq": appended.seq, "meta": parse((after or b"{}").decode()), "append_id": append_id}
         return written(answer, appended.duplicate, dict(patch.hits))
     raise MetaMoved("Many writers change this session's meta; nothing of this patch was written. Try again shortly.")
 

@@ -7,7 +7,7 @@ from typing import Any
 from eventstore.db import Database
 from eventstore.errors import InvalidRequest, SessionDeleted
 from eventstore.fork import Snapshot
-from eventstore.read import Reader, SessionRef
+from eventstore.read import PAGE_BYTES_MAX, Reader, SessionRef
 from eventstore.wire.codec import Source, dump, parse_object
 from eventstore.wire.event import snapshot_id
 
@@ -35,15 +35,18 @@ async def sessions(database: Database, wanted: SessionFilter, limit: int, cursor
     """Return `{sessions: […], next}`, newest first; `next` is null at the end. Raises InvalidRequest."""
     before_no = _cursor(cursor)
     rows = await database.call("list_sessions", **asdict(wanted), before_no=before_no, max_count=limit + 1)
-    items = [_session(no, name, dict(zip(_SHOWN, shown, strict=True)), *parent) for no, name, *shown, parent in map(_paired, rows)]
-    return dump({"sessions": items[:limit], "next": _next(rows, limit)}).encode()
+    count = _fitting(rows, limit)
+    pairs = map(_paired, rows[:count])
+    items = [_session(no, name, dict(zip(_SHOWN, shown, strict=True)), *parent) for no, name, *shown, parent in pairs]
+    return dump({"sessions": items, "next": _next(rows, count)}).encode()
 
 
 async def snapshots(database: Database, ref: SessionRef | None, limit: int, cursor: str | None) -> bytes:
     """Return `{snapshots: […], next}`, oldest first; `next` is null at the end. Raises InvalidRequest."""
     after_seq, session_no = _cursor(cursor) or 0, ref.session_no if ref else None
     rows = await database.call("list_snapshots", session_no=session_no, after_seq=after_seq, max_count=limit + 1)
-    return dump({"snapshots": [_snapshot(*row) for row in rows[:limit]], "next": _next(rows, limit)}).encode()
+    count = _fitting(rows, limit)
+    return dump({"snapshots": [_snapshot(*row) for row in rows[:count]], "next": _next(rows, count)}).encode()
 
 
 async def archive_jobs(database: Database, status: str | None, limit: int, cursor: str | None) -> bytes:
@@ -111,6 +114,16 @@ def _relative(session_id: str, project_id: str, snapshot: int, up_to_seq: int) -
 def utc(moment: Any) -> str:
     """Return a moment as RFC 3339 in UTC."""
     return str(moment.isoformat()).replace("+00:00", "Z")
+
+
+def _fitting(rows: list[tuple[Any, ...]], limit: int) -> int:
+    """How many rows make a page: at most `limit` and PAGE_BYTES_MAX of meta or payload, their fourth column, never below one."""
+    total = 0
+    for count, row in enumerate(rows[:limit]):
+        total += len(row[3])
+        if count and total > PAGE_BYTES_MAX:
+            return count
+    return min(limit, len(rows))
 
 
 def _next(rows: list[tuple[Any, ...]], limit: int) -> str | None:

@@ -315,6 +315,39 @@ async def test_meta_is_taken_at_64_kib_and_refused_one_byte_past_it(rest: Rest):
     assert (refused.value.status, refused.value.problem["limit"]) == (413, "meta_bytes_max")
 
 
+async def test_a_patch_is_measured_itself_and_by_what_it_makes_of_the_meta_but_a_repeat_is_told_first(rest: Rest):
+    session = await rest.create()
+    large, path = "x" * 40 * 1024, f"/v1/sessions/{session}"
+    first = await rest.call("PATCH", path, {"a": large}, params={"append_id": "k"})
+    await rest.call("PATCH", path, {"a": None, "b": large})
+    again = await rest.call("PATCH", path, {"a": large}, params={"append_id": "k"})
+    assert (again["seq"], again["duplicate"], again["meta"]) == (first["seq"], True, {"a": large})
+    for patch in ({"a": large}, {f"gone {number}": None for number in range(6000)}):
+        with pytest.raises(Refused) as refused:
+            await rest.call("PATCH", path, patch)
+        assert (refused.value.status, refused.value.problem["limit"]) == (413, "meta_bytes_max")
+    listed = await rest.call("GET", "/v1/sessions", params={"project_id": rest.project_id})
+    assert [one["meta"] for one in listed["sessions"]] == [{"b": large}]
+
+
+async def test_a_list_of_large_sessions_is_cut_at_4_mib_and_goes_on_from_there(rest: Rest):
+    meta = {"x": "x" * 60 * 1024}
+    sessions = [await rest.create(meta=meta) for _ in range(80)]
+    snapshots = [(await rest.snapshot(sessions[0], meta=meta))["snapshot_id"] for _ in range(80)]
+    lists = {"sessions": {"project_id": rest.project_id}, "snapshots": {"session_id": sessions[0]}}
+    found: dict[str, list[str]] = {}
+    for name, query in lists.items():
+        sizes, found[name], cursor = [], [], ""
+        while cursor is not None:
+            answer = await rest.http.get(f"/v1/{name}", params={**query, "limit": 1000, "cursor": cursor})
+            sizes.append(len(answer.content))
+            found[name] += [one[f"{name[:-1]}_id"] for one in answer.json()[name]]
+            cursor = answer.json()["next"]
+        assert len(sizes) == 2
+        assert max(sizes) < 4.2 * MIB
+    assert found == {"sessions": sessions[::-1], "snapshots": snapshots}
+
+
 # --- neighbours
 
 
