@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hubs import running_hub
+from hubs import HubProcess, running_hub
 from restclient import Rest
 
 
@@ -135,3 +135,19 @@ async def test_of_two_workers_one_works_and_the_other_takes_over(database: str):
                     await rest.snapshot(session)
                     await until(rest, done=3)
                     assert len(git(Path(two) / "archive", "tag").split()) == 3, "the other one has all of them"
+
+
+async def test_a_folder_that_cannot_be_written_is_waited_for_and_the_hub_goes_on(database: str, tmp_path: Path):
+    (tmp_path / "archive").write_text("in the way")
+    hub = HubProcess(database, tmp_path).start()
+    try:
+        async with hub.client() as http:
+            rest = Rest(http, "p")
+            await rest.snapshot(await rest.create())
+            with anyio.fail_after(20):
+                while "tasuki.archive" not in hub.log_path.read_text("utf-8"):  # noqa: ASYNC110  # another process writes it
+                    await anyio.sleep(0.05)
+            (tmp_path / "archive").unlink()
+            await until(rest, done=1)
+    finally:
+        hub.kill()

@@ -44,7 +44,7 @@ class ArchiveWorker:
         self._woken.set()
 
     async def run(self) -> None:
-        """Work until cancelled; a lost database is waited for."""
+        """Work until cancelled. A lost database, or a folder that cannot be written, is waited for: the hub goes on without."""
         while True:
             try:
                 async with self._database.dedicated() as lock:
@@ -53,6 +53,8 @@ class ArchiveWorker:
                         await self._work(lock)
             except* StoreError:  # out of a task group it comes in a group
                 pass
+            except* Exception as errors:  # noqa: BLE001  # a full disk, a broken repository: no reason to end the hub
+                log.warning("archive", extra={"facts": {"path": str(self._path), "error": str(errors.exceptions[0])}})
             await self._pause()
 
     async def _work(self, lock: Dedicated) -> None:
