@@ -4,7 +4,7 @@ PYTHON ?= python3
 PIP := bin/python -m pip --disable-pip-version-check --quiet
 TEST := .venv-dev/bin/python -m pytest
 
-.PHONY: help install dev run test test-long check bench clean lock
+.PHONY: help install dev run test test-long relay-test check bench clean lock
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo 'make dev         .venv-dev with the program and the test tools in it'
 	@echo 'make check       format, lint, types, import contracts, house rules: seconds'
 	@echo 'make test-long   the long fault and random runs'
+	@echo 'make relay-test  real agents go on with what we write; 1 GB of them is installed first'
 	@echo 'make bench       measured against limits taken in the same run'
 	@echo 'make clean       take away the environments and every cache'
 
@@ -37,11 +38,24 @@ test: check
 test-long: dev
 	$(TEST) -m long -o faulthandler_timeout=3600
 
+# The real agents, at the versions that our writers were proven with. They talk to a scripted model on this machine.
+relay-test: dev .venv-node/.locked
+	@test -x .venv-relay/bin/hermes || { rm -rf .venv-relay && $(PYTHON) -m venv .venv-relay && .venv-relay/$(PIP) install $(HERMES); }
+	@test -d .venv-relay/sdk || .venv-dev/$(PIP) install --no-deps --target .venv-relay/sdk $(CLAUDE_SDK) sniffio
+	@test -d .venv-relay/node_modules || $(NPM) install --prefix .venv-relay $(OPENCODE)
+	TASUKI_HERMES=$(CURDIR)/.venv-relay/bin/hermes \
+  TASUKI_OPENCODE=$$(ls -d $(CURDIR)/.venv-relay/node_modules/opencode-*/bin/opencode | grep -v -e opencode-ai -e musl -e baseline) \
+  PYTHONPATH=$(CURDIR)/.venv-relay/sdk \
+	  $(TEST) tests/relay tests/relay/claude_sdk.py
+HERMES := hermes-agent==0.19.0
+CLAUDE_SDK := claude-agent-sdk==0.2.189
+OPENCODE := opencode-ai@1.18.33
+
 bench: dev
 	.venv-dev/bin/python -m bench
 
 clean:
-	rm -rf .venv .venv-dev .venv-node .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-dev .venv-node .venv-relay .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is made anew when its lock changes, and is never left half made: its stamps come last.
