@@ -28,7 +28,7 @@ def door(request: pytest.FixtureRequest, database: str) -> Iterator[Door]:
 
 
 def test_the_log_reads_as_its_model_after_any_calls(door):
-    run_log_machine(door, draws(15, stateful_step_count=30))
+    run_log_machine(door, draws(30, stateful_step_count=30))
 
 
 @pytest.mark.long

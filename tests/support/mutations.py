@@ -63,6 +63,8 @@ NAMES = [
 ]
 NO_WAIT = ["0", "0.01", "-1", "nan", "1e400", "x", "61"]
 
+READING_TOOLS = ["list_sessions", "read_session", "list_snapshots", "no_such_tool"]  # what is written is counted by REST's answers
+
 
 class Source(str):
     """JSON text that is put in as it is."""
@@ -123,6 +125,13 @@ class Mutator:
             return Request("GET", self.random.choice(views + own)), None
         if draw() < 0.01:
             return Request("DELETE", path), None
+        if draw() < 0.08:
+            call = {
+                "name": self.random.choice(READING_TOOLS),
+                "arguments": {"session_id": session, "project_id": self.project, "limit": 2},
+            }
+            value = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+            return Request("POST", "/mcp", dumped(value).encode()), value
         method, target, value = self.random.choice(
             [
                 ("POST", f"{path}/messages", self._message()),
