@@ -33,7 +33,7 @@ check: dev
 
 test: check
 	@$(MAKE) --no-print-directory .venv-node/.ready || echo 'tests/conformance has no Node to run on, and will be skipped' >&2
-	$(TEST) --ignore=tests/house
+	$(TEST) --ignore=tests/house --ignore=tests/relay
 
 test-long: dev
 	$(TEST) -m long -o faulthandler_timeout=3600
