@@ -96,6 +96,7 @@ async def test_one_append_wakes_500_with_one_read_and_each_gets_what_is_above_it
                 for number in range(500):
                     tasks.start_soon(wait, number)
                 await becomes(http, waiting=500, within_s=60)
+                await reads_end(admin)  # those that the waiters began with
                 admin.execute("select pg_stat_statements_reset()")
                 seq = (await caller.append(session_id, "wake up"))["seq"]
                 await eventually(lambda: health(http), lambda seen: seen["waiting"] == 0, within_s=10)
@@ -103,6 +104,13 @@ async def test_one_append_wakes_500_with_one_read_and_each_gets_what_is_above_it
             assert {tuple(message["seq"] for message in page["messages"]) for page in pages.values()} == {(seq,)}
             calls = reads_of_pages(admin)
             assert 1 <= calls <= 2, f"{calls} reads for one wake-up of 500"
+
+
+async def reads_end(admin: psycopg.Connection) -> None:
+    """Wait until no page has been read for half a second."""
+    before = -1
+    while before != (before := reads_of_pages(admin)):  # noqa: ASYNC110  # the database has no event for it
+        await anyio.sleep(0.5)
 
 
 def reads_of_pages(admin: psycopg.Connection) -> int:
