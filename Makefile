@@ -46,7 +46,7 @@ relay-test: dev .venv-node/.locked
 	TASUKI_HERMES=$(CURDIR)/.venv-relay/bin/hermes \
   TASUKI_OPENCODE=$$(ls -d $(CURDIR)/.venv-relay/node_modules/opencode-*/bin/opencode | grep -v -e opencode-ai -e musl -e baseline) \
   PYTHONPATH=$(CURDIR)/.venv-relay/sdk \
-	  $(TEST) tests/relay tests/relay/claude_sdk.py
+	  $(TEST) tests/relay/test_*.py tests/relay/claude_sdk.py
 HERMES := hermes-agent==0.19.0
 CLAUDE_SDK := claude-agent-sdk==0.2.189
 OPENCODE := opencode-ai@1.18.33

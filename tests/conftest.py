@@ -6,6 +6,7 @@ it, such a skip fails the run; only the corpus may be away.
 
 import os
 import shutil
+import signal
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,6 +26,9 @@ NO_CORPUS = "no corpus of real sessions at "
 TEMPLATE = "tasuki_template"
 SMALL = {"shared_buffers": "64MB", "max_connections": "300"}
 _databases = count(1)
+
+# A job that a shell started in the background ignores it, and so would every program under test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
