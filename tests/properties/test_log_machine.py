@@ -14,6 +14,8 @@ from planted import Bug
 import eventstore.fork
 from eventstore.lineage import SEQ_MAX, Part
 
+# A core that is ended in the middle of a poll: the pool was about to replace the connection that this broke, and drops the new one.
+pytestmark = pytest.mark.filterwarnings("ignore:.*BaseConnection.__del__:pytest.PytestUnraisableExceptionWarning")
 UNTIL_FOUND = draws(40, stateful_step_count=25, phases=[Phase.generate], report_multiple_bugs=False)
 
 
@@ -28,7 +30,7 @@ def door(request: pytest.FixtureRequest, database: str) -> Iterator[Door]:
 
 
 def test_the_log_reads_as_its_model_after_any_calls(door):
-    run_log_machine(door, draws(30, stateful_step_count=30))
+    run_log_machine(door, draws(20, stateful_step_count=30))
 
 
 @pytest.mark.long

@@ -3,6 +3,7 @@
 A write or read returns what REST would; `Refused` says no with the error's code and facts.
 """
 
+import gc
 import json
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -205,6 +206,7 @@ def core_door(dsn: str) -> Iterator[CoreDoor]:
         service = running.__enter__()
         stack.callback(running.__exit__, None, None, None)  # a test's failure is the test's, no group of them
         yield CoreDoor(portal, service)
+    gc.collect()  # what the pool dropped while it closed is told to the test that closed it
 
 
 @contextmanager
