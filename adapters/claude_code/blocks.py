@@ -5,36 +5,17 @@ Every value that goes over verbatim is named in `copies`, so that `said` can kee
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from adapters.claude_code.said import Copy, Path
 from adapters.conversion import Json
+from adapters.leaves import Path
+from adapters.said import Copy, Said, Unsaid
 from eventstore.wire import codec
 
 CONTENT: Path = ("message", "content")
 NOT_TEXT = "not a text"
 NO_PLACE = "a standard message has no place for this block"
-
-Unsaid = dict[Path, str]
-
-
-@dataclass(slots=True)
-class Said:
-    """What the blocks of one message became. `made_up` are places where the record held no usable value."""
-
-    content: str | list[Json] | None = None
-    copies: list[Copy] = field(default_factory=list)
-    tool_calls: list[Json] = field(default_factory=list)
-    thinking: list[Json] = field(default_factory=list)
-    made_up: list[Path] = field(default_factory=list)
-    kinds: list[int] = field(default_factory=list)  # 0 thinking, 1 shown, 2 call: as they came
-
-    @property
-    def is_reordered(self) -> bool:
-        """Do the kinds stand in another order than the message's fields have them?"""
-        return self.kinds != sorted(self.kinds)
 
 
 def read_content(blocks: Iterable[tuple[Path, Any]], unsaid: Unsaid) -> tuple[str | list[Json] | None, list[Copy]]:

@@ -6,10 +6,11 @@ The tables are the source of the field list in the documentation; `account` coun
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from adapters.claude_code.blocks import CONTENT, Unsaid
-from adapters.claude_code.said import Path
+from adapters.claude_code.blocks import CONTENT
 from adapters.conversion import Json
+from adapters.leaves import Path
 from adapters.report import Report
+from adapters.said import Unsaid
 
 RECORD_FIELDS: Mapping[str, str] = {
     "type": "role",

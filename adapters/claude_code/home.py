@@ -16,10 +16,10 @@ from typing import Any
 from adapters.claude_code.fields_out import NO_PLACE
 from adapters.claude_code.messages import Around, convert
 from adapters.claude_code.records import AGENT, Line, Parsed, facts, parse_line
-from adapters.claude_code.said import lay
 from adapters.conversion import Json
 from adapters.leaves import CONVERTED, Fate, Path, account
 from adapters.report import Report
+from adapters.said import lay
 from adapters.session import Session, is_message, native_of, place_of
 from eventstore.errors import InvalidJson
 from eventstore.wire import codec

@@ -17,12 +17,12 @@ from hashlib import sha256
 from typing import Any
 
 from adapters.claude_code import origin
-from adapters.claude_code.blocks import CONTENT, Said, Unsaid, read_assistant, read_content, read_result, thinking_of
+from adapters.claude_code.blocks import CONTENT, read_assistant, read_content, read_result, thinking_of
 from adapters.claude_code.fields import USAGE_FIELDS
 from adapters.claude_code.odd_fields import note_odd_fields
 from adapters.claude_code.records import AGENT, Line, Parsed, text_of
-from adapters.claude_code.said import Copy, lift
 from adapters.conversion import Json, Message
+from adapters.said import Copy, Said, Unsaid, lift
 from eventstore.wire.codec import Number
 
 _moment = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")

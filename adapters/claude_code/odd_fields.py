@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adapters.claude_code.blocks import Unsaid
 from adapters.claude_code.records import Line
 from adapters.conversion import Json
+from adapters.said import Unsaid
 
 NOT_TEXT = "not a text"
 NOT_FLAG = "neither true nor false"

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.hermes.messages import Unsaid
 from adapters.leaves import CONVERTED, Fate, Path, account, leaves, path_name
 from adapters.report import Report
+from adapters.said import Unsaid
 
 ROW_FIELDS: Mapping[str, str] = {
     "role": "role",

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from adapters.claude_code.said import lay
 from adapters.conversion import Json
 from adapters.hermes.fields_out import EDITED, HUBS, HUBS_METADATA, HUBS_OWN, NO_PLACE
 from adapters.hermes.messages import Around, convert
@@ -20,6 +19,7 @@ from adapters.hermes.natives import with_place
 from adapters.hermes.records import AGENT, ROW_COLUMNS, from_kept, text_of, why_dead
 from adapters.leaves import CONVERTED, Fate, Path, account, leaves
 from adapters.report import Report
+from adapters.said import lay
 from adapters.session import Session, is_message, native_of, place_of
 from eventstore.errors import InvalidJson
 

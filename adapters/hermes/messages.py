@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from adapters.claude_code.said import Copy, Path, lift
 from adapters.conversion import Json, Message
 from adapters.hermes.records import AGENT, SENTINEL, as_kept, depth_of, int_of, is_summary, json_of, lasting, text_of
 from adapters.hermes.thinking import read_thinking
 from adapters.hermes.times import rfc3339
+from adapters.leaves import Path
+from adapters.said import Copy, Unsaid, lift
 from eventstore.wire import codec
 
 NO_PLACE = "a standard message has no place for this"
@@ -21,8 +22,6 @@ CONTENT_DEPTH_MAX = 100
 _finished = frozenset({"stop", "tool_calls", "end_turn"})
 _CALL_KEYS = frozenset({"id", "type", "function"})
 _refused = frozenset({"denied", "blocked", "rejected", "refused"})
-
-Unsaid = dict[Path, str]
 
 
 @dataclass(frozen=True, slots=True)

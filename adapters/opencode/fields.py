@@ -6,10 +6,10 @@ The tables are the source of the field list in the documentation; `account` coun
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.leaves import leaves, path_name
-from adapters.opencode.parts import Unsaid
-from adapters.opencode.records import Path, info_of
+from adapters.leaves import Path, leaves, path_name
+from adapters.opencode.records import info_of
 from adapters.report import Report
+from adapters.said import Unsaid
 
 SESSION_FIELDS: Mapping[str, str] = {
     "id": "meta.native_session_id",

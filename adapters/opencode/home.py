@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.claude_code.said import lay
 from adapters.conversion import Json
 from adapters.opencode.records import AGENT, from_kept, put
+from adapters.said import lay
 from adapters.session import Session, is_message, native_of
 from eventstore.errors import InvalidJson
 

@@ -14,11 +14,12 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from adapters.claude_code.said import Copy, lift
 from adapters.conversion import Json, Message
+from adapters.leaves import Path
 from adapters.opencode.live import created_ms, is_summary
-from adapters.opencode.parts import NO_PLACE, Placed, Said, Unsaid, child_session, read_result, read_shown, read_step, thinking_of
-from adapters.opencode.records import AGENT, Path, as_kept, info_of, int_of, is_number, object_of, settled, text_of
+from adapters.opencode.parts import NO_PLACE, Placed, child_session, read_result, read_shown, read_step, thinking_of
+from adapters.opencode.records import AGENT, as_kept, info_of, int_of, is_number, object_of, settled, text_of
+from adapters.said import Copy, Said, Unsaid, lift
 from eventstore.wire import codec
 
 USAGE: Sequence[tuple[str, tuple[str, ...]]] = (

@@ -5,13 +5,13 @@ report. Every value that goes over verbatim is named in `copies`, so that it is 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from adapters.claude_code.said import Copy
 from adapters.conversion import Json
-from adapters.opencode.records import Path, object_of, text_of
+from adapters.leaves import Path
+from adapters.opencode.records import object_of, text_of
+from adapters.said import Copy, Said, Unsaid
 from eventstore.wire import codec
 
 NO_PLACE = "a standard message has no place for this part"
@@ -20,24 +20,7 @@ NOT_SENT = "not sent to the model: what it holds stands in a synthetic text besi
 NO_TEXT = "its text is no string"
 BAD_STATE = "a tool state of an unknown shape"
 
-Unsaid = dict[Path, str]
 Placed = Sequence[tuple[Path, Any]]
-
-
-@dataclass(slots=True)
-class Said:
-    """What parts became. `made_up` are places where the record held no usable value."""
-
-    content: str | list[Json] | None = None
-    copies: list[Copy] = field(default_factory=list)
-    tool_calls: list[Json] = field(default_factory=list)
-    thinking: list[Json] = field(default_factory=list)
-    made_up: list[Path] = field(default_factory=list)
-    kinds: list[int] = field(default_factory=list)  # 0 thinking, 1 shown, 2 call: as they came
-
-    @property
-    def is_reordered(self) -> bool:
-        return self.kinds != sorted(self.kinds)
 
 
 def read_shown(parts: Placed, unsaid: Unsaid) -> tuple[str | list[Json] | None, list[Copy]]:

@@ -16,8 +16,6 @@ from eventstore.wire import codec
 AGENT = "opencode"
 NESTING_MAX = codec.NESTING_MAX - 6  # a record stands at most six levels deep in what is sent
 
-Path = tuple[str | int, ...]
-
 
 def parse_document(raw: bytes) -> tuple[Any, str]:
     """Return the value of an export's bytes and "", or None and what is wrong with it. Never raises."""

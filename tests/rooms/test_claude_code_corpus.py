@@ -9,7 +9,7 @@ import pytest
 
 from adapters import registry
 from adapters.claude_code.reader import read
-from adapters.claude_code.said import lay
+from adapters.said import lay
 from eventstore.wire.codec import dump, parse, parse_object
 from eventstore.wire.message import check_message
 from eventstore.wire.requests import native_body

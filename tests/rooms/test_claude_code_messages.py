@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adapters.claude_code.reader import read
-from adapters.claude_code.said import Copy, lay, lift
+from adapters.said import Copy, lay, lift
 from eventstore.wire.codec import Number, dump, parse, parse_object
 from eventstore.wire.message import check_message
 

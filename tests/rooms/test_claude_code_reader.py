@@ -13,8 +13,8 @@ from transcripts import transcripts
 from adapters import registry
 from adapters.claude_code import natives
 from adapters.claude_code.reader import Reading, read
-from adapters.claude_code.said import lay
 from adapters.conversion import Conversion
+from adapters.said import lay
 from eventstore.errors import InvalidJson
 from eventstore.wire.codec import dump, parse
 

@@ -6,13 +6,14 @@ comma of a data URL). Only what comes back equal is taken, and only what is long
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from adapters.conversion import Json
+from adapters.leaves import Path
 from eventstore.wire import codec
 
-Path = tuple[str | int, ...]
+Unsaid = dict[Path, str]  # a place in the record that the message has no place for, and why
 How = Literal["", "json", "data"]
 
 TAKEN_CHARS_MIN = 64
@@ -25,6 +26,23 @@ class Copy:
     record: Path
     message: Path
     how: How = ""
+
+
+@dataclass(slots=True)
+class Said:
+    """What the pieces of one message became. `made_up` are places where the record held no usable value."""
+
+    content: str | list[Json] | None = None
+    copies: list[Copy] = field(default_factory=list)
+    tool_calls: list[Json] = field(default_factory=list)
+    thinking: list[Json] = field(default_factory=list)
+    made_up: list[Path] = field(default_factory=list)
+    kinds: list[int] = field(default_factory=list)  # 0 thinking, 1 shown, 2 call: as they came
+
+    @property
+    def is_reordered(self) -> bool:
+        """Do the kinds stand in another order than the message's fields have them?"""
+        return self.kinds != sorted(self.kinds)
 
 
 def lift(record: Json, message: Json, copies: Sequence[Copy]) -> tuple[Json, list[list[Any]]]:
