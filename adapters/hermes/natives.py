@@ -4,27 +4,14 @@
 2. `{session, columns, order}`: the session's columns; the columns of its rows; and in order, each row's key with what may
    change of it (`MUTABLE`), where that is not what it mostly is.
 
-An id names what is in a batch: when any of it changes, it is sent again, and on the way home the newest counts. A follower
-leaves out the last batch, and the session, until it rests.
+A follower leaves out the last batch, and the session, until it rests.
 """
 
-from collections.abc import Iterator, Sequence
-from hashlib import sha256
+from collections.abc import Sequence
 from typing import Any
 
-from adapters.conversion import Json, NativeRecords
-from adapters.hermes.records import AGENT, MUTABLE, as_kept, rows_of
-from eventstore.wire import codec
-
-BATCH_RECORDS = 256
-BATCH_CHARS = 384 * 1024
-
-
-def batches(records: Sequence[tuple[int, Json]], version: str, closed_only: bool = False) -> tuple[list[NativeRecords], int]:
-    """Return batches of records, each with its line, and how many records are left out."""
-    cut = list(_cut(records))
-    held = len(cut.pop()) if closed_only and cut else 0
-    return [_batch(batch, version) for batch in cut], held
+from adapters.conversion import Json
+from adapters.hermes.records import MUTABLE, as_kept, rows_of
 
 
 def session_record(document: Json, keys: Sequence[str]) -> Json:
@@ -55,30 +42,3 @@ def _place(key: str, row: Any, columns: Sequence[str], session_id: Any) -> Json:
     place |= {name: row[name] for name in MUTABLE if name in row and row[name] != mostly[name]}
     absent = [name for name in columns if name not in row]
     return place | ({"absent": absent} if absent else {})
-
-
-def _cut(records: Sequence[tuple[int, Json]]) -> Iterator[list[tuple[int, Json, str]]]:
-    batch: list[tuple[int, Json, str]] = []
-    size = 0
-    for line, record in records:
-        text = codec.dump(record)
-        if batch and (len(batch) >= BATCH_RECORDS or size + len(text) > BATCH_CHARS):
-            yield batch
-            batch, size = [], 0
-        batch.append((line, record, text))
-        size += len(text)
-    if batch:
-        yield batch
-
-
-def _batch(batch: Sequence[tuple[int, Json, str]], version: str) -> NativeRecords:
-    digest = sha256()
-    for _, _, text in batch:
-        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
-    body: Json = {
-        "agent": AGENT,
-        "version": version,
-        "records": [record for _, record, _ in batch],
-        "append_id": f"{AGENT}:native:{digest.hexdigest()[:32]}",
-    }
-    return NativeRecords(body, tuple(line for line, _, _ in batch))

@@ -10,14 +10,13 @@ numbers. `off_branch` names what is no longer live; there a follower has to fork
 **The way home** (`home`) gives the export back, value by value.
 """
 
-from base64 import b64encode
 from collections.abc import Iterable
 from typing import Any
 
 from adapters.conversion import Conversion, Json, Message
 from adapters.hermes.fields import SESSION_FIELDS, account_dead, account_row, account_session
 from adapters.hermes.messages import Around, call_names, convert
-from adapters.hermes.natives import batches, session_record
+from adapters.hermes.natives import session_record
 from adapters.hermes.records import (
     AGENT,
     as_kept,
@@ -30,6 +29,7 @@ from adapters.hermes.records import (
     version_of,
     why_dead,
 )
+from adapters.native_batches import batches, unreadable
 from adapters.report import Report
 
 OTHERS = "a file of several sessions: this is the first; each of the others is read by itself"
@@ -40,7 +40,7 @@ def read(lines: Iterable[bytes], *, is_final: bool = True) -> Conversion:
     found = documents(lines)
     value, raw, problem = next((item for item in found if isinstance(item[0], dict)), found[0] if found else (None, b"", "empty"))
     if not isinstance(value, dict):
-        return _unreadable(raw, problem or "JSON, but no object")
+        return unreadable(AGENT, "sessions", raw, problem or "JSON, but no object")
     return read_document(value, is_final=is_final, others=len(found) - 1)
 
 
@@ -66,8 +66,8 @@ def read_document(document: Json, *, is_final: bool = True, others: int = 0) -> 
     meta = _meta(document)
     rest = {name: value for name, value in document.items() if name != "messages" or not isinstance(value, list)}
     account_session(report, rest, {name for name in SESSION_FIELDS if text_of(document, name)})
-    natives, held = batches(records, version, closed_only=not is_final)
-    closing, waiting = batches([(0, session_record(document, keys))], version, closed_only=not is_final)
+    natives, held = batches(AGENT, version, records, closed_only=not is_final)
+    closing, waiting = batches(AGENT, version, [(0, session_record(document, keys))], closed_only=not is_final)
     return Conversion(
         agent=AGENT,
         version=version,
@@ -133,17 +133,3 @@ def _parent(document: Json) -> Json:
     if branched := text_of(config, "_branched_from"):
         return {"forked_from": {"session_id": branched}}
     return {"continues": {"session_id": parent}} if parent else {}
-
-
-def _unreadable(raw: bytes, problem: str) -> Conversion:
-    """Nothing can be read: the text is kept."""
-    report = Report(AGENT, "unknown", "to_standard")
-    report.found("sessions")
-    report.note("kept_native", "sessions/unreadable", problem, "session")
-    report.warn("sessions/unreadable", problem, "session")
-    try:
-        kept: Json = {"unreadable": raw.decode("utf-8")}
-    except UnicodeDecodeError:
-        kept = {"unreadable_base64": b64encode(raw).decode("ascii")}
-    natives, _ = batches([(1, kept)], "unknown")
-    return Conversion(AGENT, "unknown", {"agent_source": AGENT}, tuple(natives), report.to_dict())

@@ -8,18 +8,22 @@ tool part is call and result in one. Reverted and compacted messages, and unknow
 and its append id stays. A revert takes messages back that may already be in the log: `off_branch` names them, and there a follower
 has to fork.
 
+**The native records** hold what the way home needs besides: `{key, record}`, a message that is not live (reverted, compacted, of an
+unknown role); `{key, later}`, what of a message may still change, as it is now; `{document, order}`, the session itself, and the
+keys of its messages in the order of the document. A follower leaves out the last batch of each kind, and the session, until it
+rests.
+
 **The way home** (`home`) gives the document back, value by value.
 """
 
-from base64 import b64encode
 from collections.abc import Iterable
 from typing import Any
 
 from adapters.conversion import Conversion, Json, Message, NativeRecords
+from adapters.native_batches import batches, unreadable
 from adapters.opencode.fields import SESSION_FIELDS, account, account_kept, account_session
 from adapters.opencode.live import OPEN, Live, compaction_of, live_branch
 from adapters.opencode.messages import Around, Converted, convert
-from adapters.opencode.natives import batches
 from adapters.opencode.parts import child_session
 from adapters.opencode.records import AGENT, as_kept, info_of, join_lines, parse_document, parts_of, text_of
 from adapters.report import Report
@@ -32,7 +36,7 @@ def read(lines: Iterable[bytes], *, is_final: bool = True) -> Conversion:
     raw = join_lines(lines)
     value, problem = parse_document(raw)
     if not isinstance(value, dict):
-        return _unreadable(raw, problem or "JSON, but no object")
+        return unreadable(AGENT, "records", raw, problem or "JSON, but no object")
     return read_document(value, is_final=is_final, problem=problem)
 
 
@@ -131,13 +135,13 @@ class _Reading:
 
     def _natives(self) -> list[NativeRecords]:
         dead = [self._dead(place, reason) for place, reason in sorted(self._live.why.items())]
-        kept, held = batches(dead, self.version, closed_only=not self._is_final)
-        later, waiting = batches(self._later, self.version, closed_only=not self._is_final)
+        kept, held = batches(AGENT, self.version, dead, closed_only=not self._is_final)
+        later, waiting = batches(AGENT, self.version, self._later, closed_only=not self._is_final)
         self._held += held + waiting
         rest = {key: value for key, value in self._document.items() if key != "messages" or not isinstance(value, list)}
         account_session(self.report, rest, {key for key in SESSION_FIELDS if text_of(self._info, key)})
         session = {"document": as_kept(rest), "order": self._live.keys}
-        closing, held = batches([(0, session)], self.version, closed_only=not self._is_final)
+        closing, held = batches(AGENT, self.version, [(0, session)], closed_only=not self._is_final)
         self._held += held
         return [*kept, *later, *closing]
 
@@ -167,17 +171,3 @@ def _meta(info: Json) -> Json:
     if parent := text_of(info, "parentID"):
         known["subagent"] = {"agent_id": known["native_session_id"], "parent_session_id": parent}
     return {key: value for key, value in known.items() if value}
-
-
-def _unreadable(raw: bytes, problem: str) -> Conversion:
-    """Nothing can be read: the text is kept."""
-    report = Report(AGENT, "unknown", "to_standard")
-    report.found("records")
-    report.note("kept_native", "records/unreadable", problem, "session")
-    report.warn("records/unreadable", problem, "session")
-    try:
-        kept: Json = {"unreadable": raw.decode("utf-8")}
-    except UnicodeDecodeError:
-        kept = {"unreadable_base64": b64encode(raw).decode("ascii")}
-    natives, _ = batches([(1, kept)], "unknown", closed_only=False)
-    return Conversion(AGENT, "unknown", {"agent_source": AGENT}, tuple(natives), report.to_dict())
