@@ -7,10 +7,9 @@ from adapters.hermes.reader import read_document as read_hermes
 from adapters.opencode.reader import read_document as read_opencode
 from adapters.written import Written
 from cli import containers_hermes, containers_opencode
-from cli.containers_opencode import UnreadableContainer, is_database
+from cli.containers_sqlite import UnreadableContainer
 
 HERMES, OPENCODE = "hermes", "opencode"
-__all__ = ["is_database", "read_from_database", "write_file"]
 
 
 def read_from_database(path: Path, agent: str | None, session_id: str) -> Conversion:

@@ -6,22 +6,18 @@ tables and its search when it opens it. What a container cannot hold is said, it
 """
 
 import os
-import shutil
 import sqlite3
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adapters.hermes.records import documents
+from adapters.hermes.records import AGENT, documents
 from adapters.hermes.writer import live_only
 from cli.containers_hermes_rows import column_values, document_of, session_of_row
-from cli.containers_opencode import ContainerInTheWay, UnreadableContainer, is_database
+from cli.containers_sqlite import ContainerInTheWay, Contents, UnreadableContainer, is_database, made, opened, put, rows, sql
 from eventstore.wire import codec
 
 Json = dict[str, Any]
@@ -44,14 +40,6 @@ class Listed:
     title: str
     cwd: str
     source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """A session's export object, and what of the container could not be read."""
-
-    document: Json
-    problems: list[str] = field(default_factory=list)
 
 
 def home_dir(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
@@ -130,7 +118,7 @@ def write_container(path: Path, sessions: Sequence[Json]) -> list[str]:
     if path.suffix in (".db", ".sqlite"):
         return write_database(path, sessions)
     lines, lost = export_lines(sessions)
-    _put(path, b"".join(lines))
+    put(path, b"".join(lines))
     return lost
 
 
@@ -149,21 +137,15 @@ def export_lines(sessions: Sequence[Json]) -> tuple[list[bytes], list[str]]:
 def write_database(path: Path, sessions: Sequence[Json]) -> list[str]:
     """Write a fresh database. Returns what it cannot hold."""
     lost: list[str] = []
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
     try:
-        with closing(sqlite3.connect(name)) as database:
-            database.executescript(_sql("create_tables"))
+        with made(path) as database:
+            database.executescript(sql(AGENT, "create_tables"))
             for session in sessions:
-                columns, rows = column_values(session, lost)
-                database.execute(_sql("insert_session"), columns)
-                database.executemany(_sql("insert_row"), rows)
-            database.commit()
-        Path(name).replace(path)
+                columns, rows_of_session = column_values(session, lost)
+                database.execute(sql(AGENT, "insert_session"), columns)
+                database.executemany(sql(AGENT, "insert_row"), rows_of_session)
     except sqlite3.IntegrityError as error:
         raise ContainerInTheWay(f"{path} cannot hold these sessions together: {error}.") from None
-    finally:
-        Path(name).unlink(missing_ok=True)
     return lost
 
 
@@ -178,62 +160,17 @@ def _which(path: Path, session_id: str, count: int) -> str:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database to read, at one moment. Where not even a lock can be taken beside it, a copy is read."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            try:
-                database = _begun(path)
-            except sqlite3.OperationalError:
-                database = _begun(_copied(path, Path(folder)))
-            with closing(database):
-                yield database
-        except sqlite3.DatabaseError as error:
-            raise UnreadableStore(f"{path} is no database that Hermes wrote: {error}.") from None
-
-
-def _begun(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    try:
-        database.row_factory = _as_dict
-        database.text_factory = _text
-        database.executescript(_sql("begin_reading"))
-        tables = {row["name"] for row in database.execute(_sql("table_names")).fetchall()}
-    except sqlite3.DatabaseError:
-        database.close()
-        raise
-    if not {"sessions", "messages"} <= tables:
-        database.close()
-        raise UnreadableStore(f"{path} is no database that Hermes wrote: it has no sessions, or no messages.")
-    return database
-
-
-def _copied(path: Path, folder: Path) -> Path:
-    for suffix in ("", "-wal"):
-        source = path.with_name(path.name + suffix)
-        if source.exists():
-            shutil.copyfile(source, folder / (path.name + suffix))
-    return folder / path.name
+    """Open a database to read, at one moment."""
+    no_hermes = f"{path} is no database that Hermes wrote"
+    with opened(path, AGENT, lambda why: UnreadableStore(f"{no_hermes}: {why}."), _text) as database:
+        if not {"sessions", "messages"} <= {row["name"] for row in _rows(database, "table_names")}:
+            raise UnreadableStore(f"{no_hermes}: it has no sessions, or no messages.")
+        yield database
 
 
 def _rows(database: sqlite3.Connection, query: str, values: Mapping[str, Any] | None = None) -> list[Json]:
-    return database.execute(_sql(query), values or {}).fetchall()
-
-
-def _as_dict(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> Json:
-    return {column[0]: value for column, value in zip(cursor.description, row, strict=True)}
+    return rows(database, AGENT, query, values)
 
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
-
-
-def _put(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    Path(name).replace(path)
-
-
-@cache
-def _sql(name: str) -> str:
-    return (files("sql") / "hermes" / f"{name}.sql").read_text("utf-8")

@@ -5,37 +5,21 @@ is made beside its place and put there whole. What a container cannot hold is sa
 """
 
 import os
-import shutil
 import sqlite3
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adapters.opencode.records import AGENT
 from cli.containers_opencode_rows import info_of_row, message_rows, project_row, session_row, todo_rows
 from cli.containers_opencode_tree import list_tree, read_tree, tree_of, write_tree
-from eventstore.errors import InvalidJson, StoreError
+from cli.containers_sqlite import ContainerInTheWay, Contents, UnreadableContainer, is_database, made, opened, put, rows, sql
+from eventstore.errors import InvalidJson
 from eventstore.wire import codec
 
 Json = dict[str, Any]
-
-_MAGIC = b"SQLite format 3\x00"
-
-
-class UnreadableContainer(StoreError):
-    """What was named holds no session of OpenCode, or not the one asked for."""
-
-    code, title = "unreadable_container", "No session of OpenCode can be read there"
-
-
-class ContainerInTheWay(StoreError):
-    """Something stands already where a new container should be made."""
-
-    code, title = "container_in_the_way", "There is something in that place already"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +31,6 @@ class Listed:
     title: str
     directory: str
     updated_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """A session's export document, and what of the container could not be read."""
-
-    document: Json
-    problems: list[str] = field(default_factory=list)
 
 
 def data_dir(environ: Mapping[str, str] = os.environ) -> Path:
@@ -70,14 +46,6 @@ def store_of(environ: Mapping[str, str] = os.environ) -> Path | None:
     if database.is_file():
         return database
     return folder if tree_of(folder) else None
-
-
-def is_database(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
 
 
 def sessions_in(path: Path) -> list[Listed]:
@@ -156,7 +124,7 @@ def write_container(path: Path, document: Json) -> list[str]:
         return write_database(path, document)
     if not path.suffix:
         return write_tree(path, document)
-    _put(path, codec.dump(document).encode("utf-8"))
+    put(path, codec.dump(document).encode("utf-8"))
     return []
 
 
@@ -164,26 +132,15 @@ def write_database(path: Path, document: Json) -> list[str]:
     """Write a fresh database with one session in it. Returns what it cannot hold."""
     lost: list[str] = []
     session = session_row(document, lost)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        database = sqlite3.connect(name)
-        try:
-            database.executescript(_sql("create_tables"))
-            database.executescript(_sql("create_other_tables"))
-            database.execute(_sql("insert_project"), project_row(session))
-            database.execute(_sql("insert_session"), session)
-            for table, row in message_rows(document, session, lost):
-                database.execute(_sql(f"insert_{table}"), row)
-            for row in todo_rows(document, session, lost):
-                database.execute(_sql("insert_todo"), row)
-            database.commit()
-        finally:
-            database.close()
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with made(path) as database:
+        database.executescript(sql(AGENT, "create_tables"))
+        database.executescript(sql(AGENT, "create_other_tables"))
+        database.execute(sql(AGENT, "insert_project"), project_row(session))
+        database.execute(sql(AGENT, "insert_session"), session)
+        for table, row in message_rows(document, session, lost):
+            database.execute(sql(AGENT, f"insert_{table}"), row)
+        for row in todo_rows(document, session, lost):
+            database.execute(sql(AGENT, "insert_todo"), row)
     return lost
 
 
@@ -192,47 +149,12 @@ def _listed(told: Json, names: tuple[str, str, str, str], updated_ms: int) -> Li
     return Listed(session_id, parent_id, title, directory, updated_ms)
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database to read, at one moment. Where not even a lock can be taken beside it, a copy is read."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            try:
-                database = _begun(path)
-            except sqlite3.OperationalError:
-                database = _begun(_copied(path, Path(folder)))
-            with closing(database):
-                yield database
-        except sqlite3.DatabaseError as error:
-            raise UnreadableContainer(f"{path} is no database that OpenCode 1.x wrote: {error}.") from None
-
-
-def _begun(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    try:
-        database.row_factory = _as_dict
-        database.executescript(_sql("begin_reading"))
-        database.execute(_sql("table_names")).fetchall()
-    except sqlite3.DatabaseError:
-        database.close()
-        raise
-    return database
-
-
-def _copied(path: Path, folder: Path) -> Path:
-    for suffix in ("", "-wal"):
-        source = path.with_name(path.name + suffix)
-        if source.exists():
-            shutil.copyfile(source, folder / (path.name + suffix))
-    return folder / path.name
+def _opened(path: Path) -> AbstractContextManager[sqlite3.Connection]:
+    return opened(path, AGENT, lambda why: UnreadableContainer(f"{path} is no database that OpenCode 1.x wrote: {why}."))
 
 
 def _rows(database: sqlite3.Connection, query: str, values: Mapping[str, Any] | None = None) -> list[Json]:
-    return database.execute(_sql(query), values or {}).fetchall()
-
-
-def _as_dict(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> Json:
-    return {column[0]: value for column, value in zip(cursor.description, row, strict=True)}
+    return rows(database, AGENT, query, values)
 
 
 def _data(row: Json, owner: Json, problems: list[str]) -> Json:
@@ -250,15 +172,3 @@ def _tree(path: Path) -> Path:
     if found is None:
         raise UnreadableContainer(f"{path} is no folder of OpenCode's: it holds no storage/session.")
     return found
-
-
-def _put(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    Path(name).replace(path)
-
-
-@cache
-def _sql(name: str) -> str:
-    return (files("sql") / "opencode" / f"{name}.sql").read_text("utf-8")

@@ -11,7 +11,8 @@ from adapters.registry import WRITERS
 from adapters.session import Session, is_message, native_of, session_of
 from adapters.target import Target
 from adapters.written import Written
-from cli.containers import is_database, read_from_database, write_file
+from cli.containers import read_from_database, write_file
+from cli.containers_sqlite import is_database
 from cli.report_view import is_lossy, show_report
 from cli.stores import AGENTS, load, of_file, subagents_of
 from cli.terminal import Screen, counted

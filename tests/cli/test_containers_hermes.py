@@ -17,7 +17,7 @@ from cli.containers_hermes import (
     stores_of,
     write_container,
 )
-from cli.containers_opencode import ContainerInTheWay
+from cli.containers_sqlite import ContainerInTheWay
 from eventstore.wire.codec import Number, dump, parse
 
 PARTS = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}]

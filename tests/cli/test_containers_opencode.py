@@ -14,14 +14,13 @@ from adapters.opencode.writer import write
 from adapters.session import session_of
 from adapters.target import Target
 from cli.containers_opencode import (
-    ContainerInTheWay,
-    UnreadableContainer,
     data_dir,
     read_container,
     sessions_in,
     store_of,
     write_container,
 )
+from cli.containers_sqlite import ContainerInTheWay, UnreadableContainer
 from eventstore.wire.codec import dump, parse
 
 CORPUS = Path(os.environ.get("TASUKI_CORPUS") or Path(__file__).parents[3] / "shared" / "corpus") / "opencode"
