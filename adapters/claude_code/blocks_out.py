@@ -9,6 +9,7 @@ from typing import Any
 
 from adapters.claude_code.names import tool_name
 from adapters.conversion import Json
+from adapters.fates_out import Notes
 from adapters.leaves import Fate, Path
 from adapters.pairing import PairedCall
 from eventstore.errors import InvalidJson
@@ -24,8 +25,6 @@ NO_PART = Fate("dropped", "no block for this part; a note stands in its place")
 NOT_OBJECT = Fate("degraded", f"the arguments are no JSON object; they stand as text in `{RAW_ARGUMENTS}`")
 NO_ARGUMENTS = Fate("degraded", "no arguments; written as an object with nothing in it")
 NAME = Fate("degraded", "the API refuses such a tool name; other characters stand for those that it does not take")
-
-Notes = dict[Path, Fate]  # what becomes of the leaves under a path, where it is not what the table says
 
 _surrogate = re.compile("[\ud800-\udfff]")
 _data_url = re.compile(r"data:([^;,]+);base64,([A-Za-z0-9+/]+={0,2})", re.ASCII)

@@ -6,10 +6,10 @@ The tables are the source of the field list in the documentation.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adapters.claude_code.blocks_out import Notes
+from adapters import fates_out
 from adapters.conversion import Json
+from adapters.fates_out import NO_PLACE, SEALED, Notes, is_sealed, is_summary, nearest, path_of
 from adapters.leaves import CONVERTED, Fate, Path
-from adapters.session import is_compaction
 
 WRITTEN: Mapping[str, str] = {
     "role": "type, message.role",
@@ -46,31 +46,13 @@ SUMMARY: Mapping[str, str] = {
 }
 # What a status says by other means.
 STATUS: Mapping[str, str] = {"assistant": "complete", "tool": "error"}
-# Stays where the session came from, whole, for the way home; nothing that a reader of the session would miss here.
 STAYS: Mapping[str, str] = {
-    "native": "the record of the agent it came from",
-    "schema_version": "about the message as the hub keeps it",
-    "session_id": "about the message as the hub keeps it",
-    "seq": "about the message as the hub keeps it",
-    "metadata.project": "about the message as the hub keeps it",
-    "metadata.pinned": "about the message as the hub keeps it",
-    "metadata.redactions": "about the message as the hub keeps it",
-    "metadata.agent_source": "about where it came from",
-    "metadata.native_id": "about where it came from",
-    "metadata.parent_id": "about where it came from",
-    "metadata.branch_id": "about where it came from",
+    **fates_out.STAYS,
     "metadata.compaction.replaces_through": "about where it came from",
     "metadata.subagent": "about where it came from; the link stands beside the sub-agent's file",
     "metadata.origin": "told by what the line is",
 }
-FOREIGN_THINKING = Fate("kept_native", "signed or encrypted: it opens only where it came from")
 UNSIGNED_THINKING = Fate("dropped", "thinking without this API's signature is refused")
-NO_PLACE = Fate("dropped", "no place for this field")
-
-
-def is_summary(message: Json) -> bool:
-    """Is it written as a compaction's summary?"""
-    return is_compaction(message) and message["role"] in ("user", "assistant") and not message.get("tool_calls")
 
 
 def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
@@ -78,7 +60,7 @@ def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
     role = "summary" if is_summary(message) else message["role"]
 
     def fate(path: Path, value: Any) -> Fate:
-        noted = next((notes[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in notes), None)
+        noted = nearest(notes, path)
         if noted is not None:
             return noted
         if path[0] == "thinking":
@@ -91,24 +73,20 @@ def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
             return CONVERTED
         if steps == ("metadata", "status") and STATUS.get(role) == value:
             return CONVERTED
-        return next((_stays[steps[:depth]] for depth in range(len(steps), 0, -1) if steps[:depth] in _stays), NO_PLACE)
+        return nearest(_stays, steps) or NO_PLACE
 
     return fate
 
 
-def _steps(name: str) -> Path:
-    return tuple(name.replace("[]", ".[]").split("."))
-
-
-_written = frozenset(map(_steps, WRITTEN))
-_parts = {kind: {("type",), *map(_steps, names)} for kind, names in PARTS.items()}
+_written = frozenset(map(path_of, WRITTEN))
+_parts = {kind: {("type",), *map(path_of, names)} for kind, names in PARTS.items()}
 _of_role: Mapping[str, frozenset[Path]] = {
-    "assistant": frozenset(map(_steps, ASSISTANT)),
-    "tool": frozenset(map(_steps, TOOL)),
-    "summary": frozenset(map(_steps, SUMMARY)),
+    "assistant": frozenset(map(path_of, ASSISTANT)),
+    "tool": frozenset(map(path_of, TOOL)),
+    "summary": frozenset(map(path_of, SUMMARY)),
     "user": frozenset(),
 }
-_stays = {_steps(name): Fate("kept_native", reason) for name, reason in STAYS.items()}
+_stays = {path_of(name): Fate("kept_native", reason) for name, reason in STAYS.items()}
 _EMPTY = frozenset({"content", "tool_calls", "metadata", "tool_call_id"})  # nothing in them is nothing to write
 
 
@@ -118,12 +96,8 @@ def _thinking(thinking: Any, path: Path, value: Any) -> Fate:
         return CONVERTED
     match path:
         case (_, "items", int(index), *_):
-            is_sealed = _is_sealed(thinking["items"][index])
+            is_closed = is_sealed(thinking["items"][index])
         case _:
             items = thinking.get("items") if isinstance(thinking, dict) else None
-            is_sealed = isinstance(thinking, dict) and (thinking.get("encrypted") is True or any(map(_is_sealed, items or [])))
-    return FOREIGN_THINKING if is_sealed else UNSIGNED_THINKING
-
-
-def _is_sealed(item: Any) -> bool:
-    return isinstance(item, dict) and bool(item.get("signature") or item.get("data"))
+            is_closed = isinstance(thinking, dict) and (thinking.get("encrypted") is True or any(map(is_sealed, items or [])))
+    return SEALED if is_closed else UNSIGNED_THINKING

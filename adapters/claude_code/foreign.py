@@ -13,28 +13,35 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.claude_code.blocks_out import Notes, call_block, content_blocks, result_content
+from adapters.claude_code.blocks_out import call_block, content_blocks, result_content
 from adapters.claude_code.chain import Chain, moment_ms
 from adapters.claude_code.fields import USAGE_FIELDS
-from adapters.claude_code.fields_out import NO_PLACE, fate_of, is_summary
+from adapters.claude_code.fields_out import fate_of
 from adapters.conversion import Json
-from adapters.leaves import Fate, account, leaves
+from adapters.fates_out import (
+    AS_TEXT,
+    BEGINS,
+    DOUBLED,
+    EMPTY,
+    HARNESS,
+    NO_PLACE,
+    NO_RESULT,
+    ORPHAN,
+    SYSTEM,
+    Notes,
+    account_entry,
+    is_summary,
+    leave_out,
+)
+from adapters.leaves import Fate
 from adapters.pairing import RENAMED, PairedCall, Pairing, digest
 from adapters.report import Report
 from adapters.session import is_compaction, is_harness, metadata_of, place_of
 from eventstore.wire.codec import Number
 
-NO_RESULT = "[No result: the session ended, or was handed on, before this tool answered.]"
-ORPHAN = "[A tool's result whose call is not in this session]"
-BEGINS = "[The session begins with the assistant.]"
 NO_SUMMARY = "[What was said before was summarised, but the summary is empty.]"
 
-SYSTEM = "another agent's system prompt is not live here"
-HARNESS = "text of another agent's harness is not live here"
-DOUBLED = "the call has a result already; the first counts"
-EMPTY = "nothing is left of it that could be written"
 MOVED = "the result stood elsewhere; it is put right behind its call"
-AS_TEXT = Fate("degraded", "its call is not in the session; told as text")
 CLAMPED = Fate("degraded", "the time is later than now, or earlier than that of the line before; clamped")
 COARSE = Fate("degraded", "kept to the millisecond, in UTC")
 NO_TIME = Fate("dropped", "no time that can be written; that of the line before is taken")
@@ -228,23 +235,10 @@ class Foreign:
 
     def _account(self, index: int, notes: Notes, *, is_degraded: bool = False) -> None:
         message = self._messages[index]
-        role, where = message["role"], place_of(message, index)
-        self._report.found("entries")
-        if is_degraded:
-            self._report.note("degraded", f"entries/{role}", AS_TEXT.reason, where)
-        else:
-            self._report.converted("entries")
-        self._report.message(role)
-        account(self._report, message, fate_of(message, notes), where)
+        account_entry(self._report, message, index, fate_of(message, notes), is_degraded=is_degraded)
 
     def _drop(self, index: int, reason: str) -> None:
-        message = self._messages[index]
-        where = place_of(message, index)
-        count = sum(1 for _ in leaves(message))
-        self._report.found("entries")
-        self._report.found("fields", count)
-        self._report.note("dropped", f"entries/{message['role']}", reason, where)
-        self._report.note("dropped", f"fields/{message['role']}", reason, where, count)
+        leave_out(self._report, self._messages[index], index, reason)
 
 
 NAME_OF_CALL = Fate("degraded", "the call has another id here")

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from adapters.claude_code.fields_out import NO_PLACE
 from adapters.claude_code.messages import Around, convert
 from adapters.claude_code.records import AGENT, Line, Parsed, facts, parse_line
 from adapters.conversion import Json
+from adapters.fates_out import EDITED, HUBS_OWN, NO_PLACE, is_hubs
 from adapters.leaves import CONVERTED, Fate, Path, account
 from adapters.report import Report
 from adapters.said import lay
@@ -26,12 +26,8 @@ from eventstore.wire import codec
 
 OUTDATED = "a newer record of this line counts"
 UNUSABLE = "its record is not whole; written from what the message says"
-EDITED = Fate("dropped", "the record of the agent itself goes home, and it says something else")
-HUBS_OWN = Fate("kept_native", "about the message as the hub keeps it")
 
 _COMPARED = ("role", "content", "tool_calls", "tool_call_id", "thinking")
-_HUBS = frozenset({"append_id", "schema_version", "session_id", "seq"})
-_HUBS_METADATA = frozenset({("metadata", "project"), ("metadata", "pinned"), ("metadata", "redactions")})
 _READERS = frozenset({*_COMPARED, "created_at", "metadata"})
 _READERS_METADATA = frozenset(
     (name,) for name in "agent_source native_id parent_id subagent origin model reply_id usage status is_error compaction".split()
@@ -199,7 +195,7 @@ def _account(home: Home, messages: Sequence[Json], report: Report) -> None:
 def _fate(changed: frozenset[str], path: Path, value: Any) -> Fate:
     if path[0] in changed:
         return EDITED
-    if path[0] in _HUBS or path[:2] in _HUBS_METADATA:
+    if is_hubs(path):
         return HUBS_OWN
     return CONVERTED if path[0] in _READERS and (path[0] != "metadata" or path[1:2] in _READERS_METADATA) else NO_PLACE
 

@@ -6,9 +6,10 @@ The tables are the source of the field list in the documentation.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from adapters import fates_out
 from adapters.conversion import Json
+from adapters.fates_out import HUBS_OWN, NO_PLACE, SEALED, Notes, is_sealed, is_summary, nearest, path_of
 from adapters.leaves import CONVERTED, Fate, Path
-from adapters.session import is_compaction
 
 WRITTEN: Mapping[str, str] = {
     "role": "role",
@@ -36,42 +37,17 @@ USAGE: Mapping[str, str] = {
     "cache_read_input_tokens": "cache_read_tokens",
     "cache_creation_input_tokens": "cache_write_tokens",
 }
-# Stays where the session came from, whole, for the way home; nothing that a reader of the session would miss here.
 STAYS: Mapping[str, str] = {
-    "native": "the record of the agent it came from",
-    "append_id": "about the message as the hub keeps it",
-    "schema_version": "about the message as the hub keeps it",
-    "session_id": "about the message as the hub keeps it",
-    "seq": "about the message as the hub keeps it",
-    "metadata.project": "about the message as the hub keeps it",
-    "metadata.pinned": "about the message as the hub keeps it",
-    "metadata.redactions": "about the message as the hub keeps it",
-    "metadata.agent_source": "about where it came from",
-    "metadata.native_id": "about where it came from",
-    "metadata.parent_id": "about where it came from",
-    "metadata.branch_id": "about where it came from",
+    **fates_out.STAYS,
+    "append_id": HUBS_OWN.reason,
     "metadata.model": "about where it came from; another model goes on",
     "metadata.compaction": "about where it came from",
     "metadata.subagent": "about where it came from; the link stands in the sub-agent's session",
     "metadata.origin": "told by what the row is",
 }
-HUBS = frozenset({"append_id", "schema_version", "session_id", "seq"})
-HUBS_METADATA = frozenset({"metadata.project", "metadata.pinned", "metadata.redactions"})
-
-EDITED = Fate("dropped", "the record of the agent itself goes home, and it says something else")
-HUBS_OWN = Fate("kept_native", "about the message as the hub keeps it")
-SEALED = Fate("kept_native", "signed or encrypted: it opens only where it came from")
 WHOSE = Fate("kept_native", "about where the thinking came from")
 ADDED_UP = Fate("degraded", "added up over the session: a row has no place for it")
 NO_MARK = Fate("degraded", "a row has no mark for a failure: what the tool said has to tell")
-NO_PLACE = Fate("dropped", "no place for this field")
-
-Notes = dict[Path, Fate]  # what becomes of the leaves under a path, where it is not what the tables say
-
-
-def is_summary(message: Json) -> bool:
-    """Is it written as a compaction's summary?"""
-    return is_compaction(message) and message["role"] in ("user", "assistant") and not message.get("tool_calls")
 
 
 def readable(thinking: Any) -> str:
@@ -80,7 +56,7 @@ def readable(thinking: Any) -> str:
         return ""
     items = thinking.get("items")
     if isinstance(items, list) and items:
-        open_items = (item for item in items if isinstance(item, dict) and not _is_sealed(item))
+        open_items = (item for item in items if isinstance(item, dict) and not is_sealed(item))
         return "\n\n".join(text for item in open_items if isinstance(text := item.get("text"), str) and text)
     content = thinking.get("content")
     return content if isinstance(content, str) and thinking.get("encrypted") is not True else ""
@@ -91,7 +67,7 @@ def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
     kind = "summary" if is_summary(message) else message["role"]
 
     def fate(path: Path, value: Any) -> Fate:
-        noted = next((notes[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in notes), None)
+        noted = nearest(notes, path)
         if noted is not None:
             return noted
         if path[0] == "thinking":
@@ -105,7 +81,7 @@ def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
             told = _metadata(message["role"], path, value)
             if told is not None:
                 return told
-        return next((_stays[steps[:depth]] for depth in range(len(steps), 0, -1) if steps[:depth] in _stays), NO_PLACE)
+        return nearest(_stays, steps) or NO_PLACE
 
     return fate
 
@@ -130,12 +106,12 @@ def _thinking(thinking: Any, path: Path, value: Any) -> Fate:
     items = items if isinstance(items, list) else []
     match path:
         case (_, "items", int(index), *rest):
-            if _is_sealed(items[index]):
+            if is_sealed(items[index]):
                 return SEALED
             return CONVERTED if rest == ["text"] else WHOSE if rest in (["provider"], ["model"], ["id"]) else NO_PLACE
         case (_, "content"):
-            is_sealed = any(map(_is_sealed, items)) or thinking.get("encrypted") is True
-            return SEALED if is_sealed else CONVERTED
+            is_closed = any(map(is_sealed, items)) or thinking.get("encrypted") is True
+            return SEALED if is_closed else CONVERTED
         case (_, "encrypted"):
             return SEALED if value is True else CONVERTED
     return NO_PLACE
@@ -145,22 +121,14 @@ def _is_empty(value: Any) -> bool:
     return value in (None, {}, [], "") or value is False
 
 
-def _is_sealed(item: Any) -> bool:
-    return isinstance(item, dict) and bool(item.get("signature") or item.get("data"))
-
-
-def _steps(name: str) -> Path:
-    return tuple(name.replace("[]", ".[]").split("."))
-
-
-_written = frozenset(map(_steps, WRITTEN))
-_parts = {kind: {("type",), *map(_steps, names)} for kind, names in PARTS.items()}
+_written = frozenset(map(path_of, WRITTEN))
+_parts = {kind: {("type",), *map(path_of, names)} for kind, names in PARTS.items()}
 _of_kind: Mapping[str, frozenset[Path]] = {
-    "assistant": frozenset(map(_steps, ASSISTANT)),
-    "tool": frozenset(map(_steps, TOOL)),
-    "summary": frozenset(map(_steps, SUMMARY)) | {_steps("metadata.reply_id")},
+    "assistant": frozenset(map(path_of, ASSISTANT)),
+    "tool": frozenset(map(path_of, TOOL)),
+    "summary": frozenset(map(path_of, SUMMARY)) | {path_of("metadata.reply_id")},
     "user": frozenset(),
     "system": frozenset(),
 }
-_stays = {_steps(name): Fate("kept_native", reason) for name, reason in STAYS.items()}
+_stays = {path_of(name): Fate("kept_native", reason) for name, reason in STAYS.items()}
 _EMPTY = frozenset({"content", "tool_calls", "metadata", "tool_call_id"})  # nothing in them is nothing to write

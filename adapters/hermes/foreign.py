@@ -15,26 +15,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.hermes.fields_out import SEALED, Notes, fate_of, is_summary, readable
+from adapters.fates_out import (
+    AS_TEXT,
+    BEGINS,
+    DOUBLED,
+    EMPTY,
+    HARNESS,
+    NO_RESULT,
+    ORPHAN,
+    SEALED,
+    SYSTEM,
+    Notes,
+    account_entry,
+    is_summary,
+    leave_out,
+)
+from adapters.hermes.fields_out import fate_of, readable
 from adapters.hermes.records import why_dead
 from adapters.hermes.rows_out import RENAMED, Clock, call_of, content_of, joined, new_row, sound, tool_name
-from adapters.leaves import Fate, account, leaves
 from adapters.pairing import PairedCall, Pairing
 from adapters.report import Kind, Report
 from adapters.session import is_compaction, is_harness, metadata_of, place_of
 from eventstore.wire.codec import Number
 
-NO_RESULT = "[No result: the session ended, or was handed on, before this tool answered.]"
-ORPHAN = "[A tool's result whose call is not in this session]"
-BEGINS = "[The session begins with the assistant.]"
-
-SYSTEM = "another agent's system prompt is not live here"
-HARNESS = "text of another agent's harness is not live here"
-DOUBLED = "the call has a result already; the first counts"
-EMPTY = "nothing is left of it that could be written"
 NO_CALL = "the call that it answers is not live"
 MOVED = "the result stood elsewhere; it is put right behind its call"
-AS_TEXT = Fate("degraded", "its call is not in the session; told as text")
 
 
 @dataclass(slots=True)
@@ -189,23 +194,10 @@ class Foreign:
 
     def _account(self, index: int, notes: Notes, *, is_degraded: bool = False) -> None:
         message = self._messages[index]
-        role, where = message["role"], place_of(message, index)
-        self._report.found("entries")
-        if is_degraded:
-            self._report.note("degraded", f"entries/{role}", AS_TEXT.reason, where)
-        else:
-            self._report.converted("entries")
-        self._report.message(role)
-        account(self._report, message, fate_of(message, notes), where)
+        account_entry(self._report, message, index, fate_of(message, notes), is_degraded=is_degraded)
 
     def _drop(self, index: int, reason: str, kind: Kind = "dropped") -> None:
-        message = self._messages[index]
-        where = place_of(message, index)
-        count = sum(1 for _ in leaves(message))
-        self._report.found("entries")
-        self._report.found("fields", count)
-        self._report.note(kind, f"entries/{message['role']}", reason, where)
-        self._report.note(kind, f"fields/{message['role']}", reason, where, count)
+        leave_out(self._report, self._messages[index], index, reason, kind)
 
 
 def _is_said(content: str | list[Json]) -> bool:

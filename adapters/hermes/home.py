@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.hermes.fields_out import EDITED, HUBS, HUBS_METADATA, HUBS_OWN, NO_PLACE
+from adapters.fates_out import EDITED, HUBS_OWN, NO_PLACE, is_hubs
 from adapters.hermes.messages import Around, convert
 from adapters.hermes.natives import with_place
 from adapters.hermes.records import AGENT, ROW_COLUMNS, from_kept, text_of, why_dead
@@ -147,7 +147,7 @@ def _account(home: Home, messages: Sequence[Json], report: Report) -> None:
 def _fate(changed: frozenset[str], path: Path, value: Any) -> Fate:
     if path[0] in changed:
         return EDITED
-    if path[0] in HUBS or ".".join(map(str, path[:2])) in HUBS_METADATA:
+    if is_hubs(path):
         return HUBS_OWN
     is_said = path[0] in _READERS or (path[0] == "metadata" and (len(path) == 1 or path[1] in _READERS_METADATA))
     return CONVERTED if is_said else NO_PLACE

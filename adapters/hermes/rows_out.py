@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.hermes.fields_out import Notes
+from adapters.fates_out import Notes
 from adapters.hermes.records import ROW_COLUMNS, SENTINEL
 from adapters.hermes.times import micros_of, seconds
 from adapters.leaves import Fate, Path

@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.hermes.fields_out import USAGE, is_summary
+from adapters.fates_out import is_summary
+from adapters.hermes.fields_out import USAGE
 from adapters.hermes.foreign import Foreign
 from adapters.hermes.home import Home, go_home
 from adapters.hermes.limits import warn_of_limits

@@ -6,8 +6,9 @@ The table is a source of the field list in the documentation.
 from collections.abc import Mapping
 from typing import Any
 
+from adapters.fates_out import Notes
 from adapters.leaves import CONVERTED, Fate, Path
-from adapters.opencode.said_in import Notes, is_count
+from adapters.opencode.said_in import is_count
 
 SAID = (
     "schema_version",

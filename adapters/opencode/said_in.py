@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from adapters.conversion import Json
+from adapters.fates_out import Notes
 from adapters.leaves import Fate, Path, leaves
 from adapters.opencode.records import is_number, object_of, text_of
 from eventstore.errors import InvalidJson
 from eventstore.wire import codec
-
-Notes = dict[Path, Fate]
 
 INTERRUPTED = "[Tool execution was interrupted]"
 ORPHAN = "[Result of a tool call that is not part of this session]"

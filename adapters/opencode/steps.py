@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from adapters.conversion import Json
+from adapters.fates_out import Notes
 from adapters.leaves import Fate
 from adapters.opencode import said_in
 from adapters.opencode.records import text_of
-from adapters.opencode.said_in import Notes
 from adapters.pairing import PairedCall, Pairing
 from adapters.session import is_compaction, is_harness, metadata_of
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from adapters.conversion import Json
+from adapters.fates_out import Notes
 from adapters.leaves import CONVERTED, Fate, Path, account, leaves, path_name
 from adapters.opencode import ids
 from adapters.opencode.document import Place, id_name, messages_of, placed, session_info, source_of
@@ -20,7 +21,7 @@ from adapters.opencode.home import Home, go_home
 from adapters.opencode.live import created_ms, live_branch
 from adapters.opencode.records import AGENT, info_of, is_message, object_of, text_of
 from adapters.opencode.renamed import renamed
-from adapters.opencode.said_in import Notes, texts_in
+from adapters.opencode.said_in import texts_in
 from adapters.opencode.steps import UNKNOWN, Around, Step, moment, steps_of
 from adapters.pairing import pair
 from adapters.report import Report

@@ -1,0 +1,92 @@
+"""What becomes of messages that go out: what every writer says of them in the same words, and how it accounts for them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from adapters.conversion import Json
+from adapters.leaves import Fate, Path, account, leaves
+from adapters.report import Kind, Report
+from adapters.session import is_compaction, place_of
+
+Notes = dict[Path, Fate]  # what becomes of the leaves under a path, where it is not what the tables say
+
+# What is written where something is missing.
+NO_RESULT = "[No result: the session ended, or was handed on, before this tool answered.]"
+ORPHAN = "[A tool's result whose call is not in this session]"
+BEGINS = "[The session begins with the assistant.]"
+
+# Why a message is not written as it is.
+SYSTEM = "another agent's system prompt is not live here"
+HARNESS = "text of another agent's harness is not live here"
+DOUBLED = "the call has a result already; the first counts"
+EMPTY = "nothing is left of it that could be written"
+AS_TEXT = Fate("degraded", "its call is not in the session; told as text")
+
+EDITED = Fate("dropped", "the record of the agent itself goes home, and it says something else")
+HUBS_OWN = Fate("kept_native", "about the message as the hub keeps it")
+SEALED = Fate("kept_native", "signed or encrypted: it opens only where it came from")
+NO_PLACE = Fate("dropped", "no place for this field")
+
+HUBS = frozenset({"schema_version", "session_id", "seq"})
+HUBS_METADATA = frozenset({"metadata.project", "metadata.pinned", "metadata.redactions"})
+# Stays where the session came from, whole, for the way home; nothing that a reader of the session would miss here.
+STAYS: Mapping[str, str] = {
+    "native": "the record of the agent it came from",
+    **dict.fromkeys(sorted(HUBS | HUBS_METADATA), HUBS_OWN.reason),
+    "metadata.agent_source": "about where it came from",
+    "metadata.native_id": "about where it came from",
+    "metadata.parent_id": "about where it came from",
+    "metadata.branch_id": "about where it came from",
+}
+
+
+def is_summary(message: Json) -> bool:
+    """Is it written as a compaction's summary?"""
+    return is_compaction(message) and message["role"] in ("user", "assistant") and not message.get("tool_calls")
+
+
+def is_sealed(item: Any) -> bool:
+    """Is this item of a thinking signed or encrypted?"""
+    return isinstance(item, dict) and bool(item.get("signature") or item.get("data"))
+
+
+def is_hubs(path: Path) -> bool:
+    """Is it a field that the hub gives to a message, whatever was said in it?"""
+    return path[0] in HUBS or path[0] == "append_id" or path[:2] in _hubs_metadata
+
+
+def path_of(name: str) -> Path:
+    """Return the path that a table names, `tool_calls[].id`; a step into a list is `[]`."""
+    return tuple(name.replace("[]", ".[]").split("."))
+
+
+_hubs_metadata = frozenset(map(path_of, HUBS_METADATA))
+
+
+def nearest(fates: Mapping[Path, Fate], path: Path) -> Fate | None:
+    """Return the fate of the longest beginning of a path that has one."""
+    return next((fates[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in fates), None)
+
+
+def account_entry(
+    report: Report, message: Json, index: int, fate_of: Callable[[Path, Any], Fate], *, is_degraded: bool = False
+) -> None:
+    """Count a message that is written, and each of its leaves. `is_degraded`: a result that is told as text."""
+    role, where = message["role"], place_of(message, index)
+    report.found("entries")
+    if is_degraded:
+        report.note("degraded", f"entries/{role}", AS_TEXT.reason, where)
+    else:
+        report.converted("entries")
+    report.message(role)
+    account(report, message, fate_of, where)
+
+
+def leave_out(report: Report, message: Json, index: int, reason: str, kind: Kind = "dropped") -> None:
+    """Count a message that is not written, and each of its leaves."""
+    where = place_of(message, index)
+    count = sum(1 for _ in leaves(message))
+    report.found("entries")
+    report.found("fields", count)
+    report.note(kind, f"entries/{message['role']}", reason, where)
+    report.note(kind, f"fields/{message['role']}", reason, where, count)
