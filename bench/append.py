@@ -47,14 +47,17 @@ async def _many(stage: Stage, plan: Plan, by: Writers) -> list[Row]:
     own = stage.meter()
     measures: dict[str, Measure] = {
         "insert": lambda s: rate(s, WRITERS, by.by_insert, own),
+        "told insert": lambda s: rate(s, WRITERS, by.by_insert_and_notify, own),
         "committer": lambda s: rate(s, WRITERS, by.by_committer, own),
         "floor": lambda s: rate(s, WRITERS, by.by_floor, stage.meter(by.floor)),
         "http": lambda s: rate(s, WRITERS, by.by_http, stage.meter(by.hub)),
     }
     got = await alternate(plan, 1.2, measures)
-    insert, commit, post = (f"{WRITERS} writers, {way}" for way in ("plain INSERTs", "committer", "POST"))
+    ways = ("plain INSERTs", "INSERTs with a NOTIFY", "committer", "POST")
+    insert, told, commit, post = (f"{WRITERS} writers, {way}" for way in ways)
     return [
-        Row("append", commit, "/s", got["committer"], insert, got["insert"], Target("at least", 3)),
+        Row("append", commit, "/s", got["committer"], told, got["told insert"], Target("at least", 3)),
+        Row("append", commit, "/s", got["committer"], insert, got["insert"]),
         Row("append", post, "/s", got["http"], commit, got["committer"]),
         Row("append", post, "/s", got["http"], "bare protocol, nothing stored", got["floor"]),
     ]

@@ -15,6 +15,9 @@ from bench.messages import message, new_append_id
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 _TABLE = "create table if not exists plain (seq bigserial primary key, session_id text not null, body text not null)"
 _INSERT = "insert into plain (session_id, body) values (%s, %s)"
+_INSERT_AND_TELL = (
+    "with one as (insert into plain (session_id, body) values (%s, %s) returning seq) select pg_notify('bench', seq::text) from one"
+)
 _INSERT_AND_NOTIFY = (
     "with one as (insert into plain (session_id, body) values (%s, %s) returning seq, body)"
     " select pg_notify('bench', seq || ' ' || body) from one"
@@ -38,6 +41,13 @@ async def connections(dsn: str, count: int) -> AsyncIterator[list[Connection]]:
 async def insert(connection: Connection) -> int:
     """The naive append: one INSERT into a plain table, one commit."""
     await insert_text(connection, message(new_append_id()).decode())
+    return 1
+
+
+async def insert_and_notify(connection: Connection) -> int:
+    """The naive live append: one INSERT that a reader is told of, one commit."""
+    text = message(new_append_id()).decode()
+    await connection.execute(_INSERT_AND_TELL, ["bench", text])
     return 1
 
 

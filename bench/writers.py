@@ -26,6 +26,10 @@ class Writers:
         """One INSERT into a plain table."""
         return await limits.insert(self.plain[writer])
 
+    async def by_insert_and_notify(self, writer: int) -> int:
+        """One INSERT into a plain table, and a NOTIFY of it."""
+        return await limits.insert_and_notify(self.plain[writer])
+
     async def by_copy(self, writer: int, count: int) -> int:
         """One COPY into a plain table."""
         return await limits.copy(self.plain[writer], count)

@@ -61,7 +61,7 @@ class Hub:
         self.url, self.patience_s = url, patience_s
         self.on_trouble: Callable[[str], None] = lambda detail: None
         self._address = Address(url, token, token_source)
-        self._has_answered = self._is_away = False
+        self._has_answered = self._is_known = self._is_away = False
         self._http = httpx2.Client(**self._address.options(), timeout=httpx2.Timeout(ANSWER_S, connect=CONNECT_S))
 
     def __enter__(self) -> Self:
@@ -120,7 +120,8 @@ class Hub:
             outcome = self._try(self._http.build_request(method, path, params=query, content=body, timeout=timeout))
             if isinstance(outcome, Answer):
                 return outcome
-            patience_s = self.patience_s if outcome.is_hub_there or self._has_answered else UNKNOWN_PATIENCE_S
+            self._is_known |= outcome.is_hub_there
+            patience_s = self.patience_s if self._is_known else UNKNOWN_PATIENCE_S
             again_s = max(outcome.not_before_s, delay_s * random.uniform(0.7, 1.0))  # noqa: S311  # jitter, no secret
             if time.monotonic() + again_s - began > min(patience_s, self.patience_s):
                 raise outcome.error

@@ -36,6 +36,8 @@ from workers.archive.worker import ArchiveWorker
 log = logging.getLogger("tasuki.serve")
 DATABASE_WAIT_S = 30.0
 GRACE_S = 10
+KEEP_ALIVE_S = 75  # more than clients and proxies keep an idle connection: who closes first loses no request
+BACKLOG = 4096
 RESTART_CHECK_S = 1.0
 
 
@@ -53,6 +55,8 @@ async def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
             access_log=False,
             lifespan="off",
             timeout_graceful_shutdown=GRACE_S,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            backlog=BACKLOG,
             server_header=False,
         )
         server = _Server(config)
@@ -135,9 +139,8 @@ async def compose(settings: Settings, database: Database, dsn: str, archivist: A
     await access.ensure_admin_token(settings.token_path)
     tails = Tails(reader)
 
-    def changed(session_nos: set[int] | None) -> None:
-        if session_nos is None:
-            reader.forget()
+    def changed(session_nos: set[int] | None, patched_nos: set[int]) -> None:
+        reader.forget(None if session_nos is None else patched_nos)
         tails.wake(session_nos)
         if archivist:
             archivist.wake()

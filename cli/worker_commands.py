@@ -52,7 +52,7 @@ async def _work(settings: Settings) -> None:
         await bring_up_to_date(database, stale)
         archivist = ArchiveWorker(database, settings.archive_path, settings.archive_remote)
         dsn = settings.listen_dsn or settings.dsn
-        listener = Listener(database, dsn, lambda session_nos: archivist.wake(), settings.poll_s, settings.probe_s)
+        listener = Listener(database, dsn, lambda session_nos, patched_nos: archivist.wake(), settings.poll_s, settings.probe_s)
         await listener.start()
         print(f"The archive is at {settings.archive_path}", flush=True)
         async with anyio.create_task_group() as tasks:

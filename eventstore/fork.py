@@ -44,7 +44,7 @@ async def create_snapshot(writer: Writer, who: Principal, text: str) -> Written:
         raise InvalidRequest(detail, head_seq=row["head_seq"])
     append_id = body.append_id or new_append_id()
     meta = await writer.meta(meta_source(body) or "{}")
-    commit_msg = await writer.clean(quote(body.text("commit_msg") or ""))
+    commit_msg = await writer.meta(quote(body.text("commit_msg") or ""), "commit_msg")
     payload = members({"up_to_seq": str(up_to_seq), "commit_msg": commit_msg.text, "meta": meta.text})
     event = NewEvent(
         kind="snapshot.created",

@@ -28,6 +28,8 @@ RECONNECT_S_MIN, RECONNECT_S_MAX = 0.1, 2.0
 POLL_ANSWER_S_MAX = 6.0
 """A poll without an answer for that long means that the database is away, though nobody closed a connection."""
 _OWN_COMMITS_MAX = 1000
+_PATCHED = "m"  # behind a session's number in a notice: its meta was changed
+OnChange = Callable[[set[int] | None, set[int]], None]
 
 
 @dataclass
@@ -44,11 +46,9 @@ class LogState:
 
 
 class Listener:
-    """Wakes through `on_change(session_nos)`; None means that all must look."""
+    """Wakes through `on_change(session_nos, patched_nos)`: None means that all must look; of the others, whose meta may be new."""
 
-    def __init__(
-        self, database: Database, dsn: str, on_change: Callable[[set[int] | None], None], poll_s: float, probe_s: float
-    ) -> None:
+    def __init__(self, database: Database, dsn: str, on_change: OnChange, poll_s: float, probe_s: float) -> None:
         self._database, self._dsn = database, checked_dsn(dsn)
         self._on_change = on_change
         self._poll_s, self._probe_s = poll_s, probe_s
@@ -119,15 +119,16 @@ class Listener:
         last, _, names = rest.partition(" ")
         try:
             first_seq, last_seq = int(first), int(last)
-            session_nos = None if names == "*" else {int(no) for no in names.split()}
+            session_nos = None if names == "*" else {int(name.removesuffix(_PATCHED)) for name in names.split()}
+            patched_nos = {int(name.removesuffix(_PATCHED)) for name in names.split() if name.endswith(_PATCHED)}
         except ValueError:  # a new epoch, or no notice of ours
-            self._on_change(None)
+            self._on_change(None, set())
             return
         if first_seq <= self.state.noticed_seq + 1:  # else one was lost before it, and the poll has to look from there
             self._noticed(last_seq)
         is_own = self._own_commits.pop(last_seq, False)
         if not is_own or session_nos is None:
-            self._on_change(session_nos)
+            self._on_change(session_nos, patched_nos)
 
     async def _probe(self) -> None:
         while True:
@@ -169,14 +170,14 @@ class Listener:
         """Look what has changed since this process last noticed, and wake those whom it concerns. Return whether there was any."""
         before = self.state.noticed_seq
         if await self._read_state():
-            self._on_change(None)
+            self._on_change(None, set())
             return True
         if self.state.head_seq <= before:
             return False
         rows = await self._database.call("read_changes", after_seq=before, max_count=10_000)
         self._noticed(rows[0][0])
         nos = {row[1] for row in rows}
-        self._on_change(None if None in nos else nos)
+        self._on_change(None if None in nos else nos, nos)
         return True
 
     def _noticed(self, seq: int) -> None:

@@ -80,11 +80,11 @@ class Writer:
             return self._redactor.clean(text, exempt)
         return await anyio.to_thread.run_sync(self._redactor.clean, text, exempt)
 
-    async def meta(self, text: str) -> Redacted:
-        """Return a session's or snapshot's meta, cleaned. Raises TooLarge."""
+    async def meta(self, text: str, what: str = "meta") -> Redacted:
+        """Return a session's or snapshot's meta, or what else is said of one, cleaned. Raises TooLarge."""
         limit = self.settings.meta_bytes_max
         if len(text.encode()) > limit:
-            raise TooLarge(f"meta is larger than {limit} bytes.", limit="meta_bytes_max", value=limit)
+            raise TooLarge(f"{what} is larger than {limit} bytes.", limit="meta_bytes_max", value=limit)
         return await self.clean(text)
 
     def is_too_large(self, text: str) -> bool:

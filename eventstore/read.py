@@ -55,13 +55,14 @@ class Reader:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._remembered: OrderedDict[str, SessionRef] = OrderedDict()
-        self._stale: set[str] = set()  # to be read anew before they are used; their numbers stay what they are
+        self._ids: dict[int, str] = {}
+        self._stale: set[int] = set()  # to be read anew before they are used; their numbers stay what they are
         self._heads: dict[int, int] = {}  # where a session's head was last seen; it may have moved since
 
     async def find(self, session_id: str) -> SessionRef:
         """Return what never changes of a session, deleted or not. Raises SessionNotFound."""
         known = self._remembered.get(session_id)
-        if known and session_id not in self._stale:
+        if known and known.session_no not in self._stale:
             self._remembered.move_to_end(session_id)
             return known
         row = await self.session_row(session_id)
@@ -77,17 +78,17 @@ class Reader:
     def remember(self, ref: SessionRef) -> SessionRef:
         """Keep a session's facts at hand, and let go of the ones longest unused."""
         self._remembered[ref.session_id] = ref
-        self._stale.discard(ref.session_id)
+        self._ids[ref.session_no] = ref.session_id
+        self._stale.discard(ref.session_no)
         if len(self._remembered) > _REMEMBERED_MAX:
-            self._stale.discard(self._remembered.popitem(last=False)[0])
+            _, oldest = self._remembered.popitem(last=False)
+            self._ids.pop(oldest.session_no, None)
+            self._stale.discard(oldest.session_no)
         return ref
 
-    def forget(self, session_id: str | None = None) -> None:
-        """Forget one session's facts, or all: another history has come, or its meta was changed."""
-        if session_id is None:
-            self._stale.update(self._remembered)
-        elif session_id in self._remembered:
-            self._stale.add(session_id)
+    def forget(self, session_nos: set[int] | None) -> None:
+        """Forget some sessions' facts, since their meta was changed, or all: another history has come."""
+        self._stale.update(self._ids if session_nos is None else session_nos & self._ids.keys())
 
     async def session_row(self, session_id: str) -> dict[str, Any]:
         """Return a session's row by column name. Raises SessionNotFound."""

@@ -64,7 +64,7 @@ async def patch_meta(writer: Writer, who: Principal, ref: SessionRef, text: str,
             continue
         except TooLarge as error:
             raise too_large or error from None
-        writer.reader.forget(ref.session_id)
+        writer.reader.forget({ref.session_no})
         after = (await writer.stored(appended.seq)).meta if appended.duplicate else event.meta and event.meta.text.encode()
         answer = {"ok": True, "seq": appended.seq, "meta": parse((after or b"{}").decode()), "append_id": append_id}
         return written(answer, appended.duplicate, dict(patch.hits))

@@ -223,7 +223,7 @@ class Service:
             report = await purge_session(self._database, self._reader, session_id, tell)
         else:
             report = await purge_event(self._database, self._reader, seq or 0, tell)
-        self._reader.forget(report.session_id)
+        self._reader.forget(None)
         if report.events:
             await self.archive.start_anew()
         return report.as_json()

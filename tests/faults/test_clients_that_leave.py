@@ -43,7 +43,17 @@ async def test_a_client_that_leaves_in_the_middle_of_a_body_or_a_read_harms_nobo
                 await leave_in_the_middle(hub.url, hub.token, session_id)
             assert len(await caller.read(session_id)) == 100
             await caller.append(session_id, "still here")
-            assert (await health(http))["waiting"] == 0
+            await becomes(http, waiting=0, within_s=FREED_S)
+
+
+async def test_a_connection_that_was_idle_for_longer_than_a_client_keeps_it_takes_the_next_request(database):
+    with running_hub(database) as hub:
+        limits = httpx2.Limits(max_connections=1, keepalive_expiry=60)
+        async with hub.client(limits=limits) as http:
+            before = (await http.get("/healthz")).extensions["network_stream"].get_extra_info("client_addr")
+            await anyio.sleep(7)
+            after = (await http.get("/healthz")).extensions["network_stream"].get_extra_info("client_addr")
+    assert after == before
 
 
 async def test_500_who_wait_hold_no_connection_and_appends_and_reads_go_on(database):

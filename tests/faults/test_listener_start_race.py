@@ -65,7 +65,7 @@ async def connecting(hub: HubProcess, dsn: str, kind: type[Listener], moment: st
     database = Interposed(settings, dsn)
     async with hub.client() as http, anyio.create_task_group() as tasks:
         await database.open()
-        listener = kind(database, dsn, lambda session_nos: woken.set(), NEVER_S, NEVER_S)
+        listener = kind(database, dsn, lambda session_nos, patched_nos: woken.set(), NEVER_S, NEVER_S)
         await listener.start()
         database.arm(moment, Rest(http, "p").create)
         tasks.start_soon(listener.run)

@@ -69,10 +69,11 @@ def test_a_snapshot_is_found_by_its_number(log: SqlLog):
 
 
 @plant("list_sessions", "order by s.session_no desc", "order by s.session_no")
+@plant("list_sessions", "order by c.session_no desc", "order by c.session_no")
 @plant("list_sessions", "s.session_no < list_sessions.before_no", "s.session_no <= list_sessions.before_no")
 @plant("list_sessions", "and s.deleted_seq is null", "")
 @plant("list_sessions", "limit list_sessions.max_count", "")
-@plant("list_sessions", "p.session_id, s.snapshot_seq\n", "s.session_id, s.snapshot_seq\n")
+@plant("list_sessions", "p.session_id, c.snapshot_seq\n", "c.session_id, c.snapshot_seq\n")
 def test_sessions_are_listed_newest_first_page_by_page_without_deleted_ones(log: SqlLog):
     log.begin("a", "b", "c", "d")
     log.seqs(log.deleted("c"), log.snapped("a", 0))
@@ -101,12 +102,37 @@ def test_sessions_are_filtered_by_project_agent_title_and_time(log: SqlLog):
     assert (listed(log, since=a), listed(log, before=a), listed(log, since=b, before=a)) == (["a"], ["b"], ["b"])
 
 
+@plant("list_sessions", "where c.bytes_before <= 4 * 1024 * 1024", "")
+@plant("list_sessions", "- octet_length(f.meta)", "")
+@plant("list_sessions", "over (order by f.session_no desc)", "over (order by f.session_no)")
+def test_what_lies_behind_a_page_of_meta_stays_where_it_is_but_for_one_session(log: SqlLog):
+    for name, size in (("a", 10), ("b", 10), ("c", 3 << 20), ("d", 2 << 20), ("e", 10)):
+        log.begin(name, meta=b'{"m":"%b"}' % (b"x" * size))
+    assert listed(log) == ["e", "d", "c"], "c goes over it, and shows that there are more"
+    assert listed(log, before_no=4) == ["c", "b", "a"]
+
+
+@plant("list_snapshots", "where c.bytes_before <= 4 * 1024 * 1024", "")
+@plant("list_snapshots", "- octet_length(f.body)", "")
+@plant("list_snapshots", "over (order by f.snapshot_seq)", "over (order by f.snapshot_seq desc)")
+def test_what_lies_behind_a_page_of_payload_stays_where_it_is_but_for_one_snapshot(log: SqlLog):
+    log.begin("a")
+    for size in (10, 2 << 20, 3 << 20, 10, 10):
+        event = log.snapped("a", 0)
+        log.seqs(event | {"bodies": b'{"up_to_seq":0,"m":"%b"}' % (b"x" * size)})
+    rows = log.call("list_snapshots", session_no=1, after_seq=0, max_count=100)
+    assert [row["snapshot_seq"] for row in rows] == [2, 3, 4]
+    rows = log.call("list_snapshots", session_no=1, after_seq=3, max_count=100)
+    assert [row["snapshot_seq"] for row in rows] == [4, 5, 6]
+
+
 @plant("list_snapshots", "n.snapshot_seq > list_snapshots.after_seq", "n.snapshot_seq >= list_snapshots.after_seq")
 @plant("list_snapshots", "order by n.snapshot_seq", "order by n.snapshot_seq desc")
 @plant("list_snapshots", "n.session_no = list_snapshots.session_no", "true")
 @plant("list_snapshots", "and s.deleted_seq is null", "")
 @plant("list_snapshots", "limit list_snapshots.max_count", "")
-@plant("list_snapshots", "n.up_to_seq, l.body", "n.snapshot_seq, l.body")
+@plant("list_snapshots", "order by c.snapshot_seq", "order by c.snapshot_seq desc")
+@plant("list_snapshots", "c.up_to_seq, c.body", "c.snapshot_seq, c.body")
 def test_snapshots_are_listed_oldest_first_of_one_session_or_of_all(log: SqlLog):
     log.begin("a", "b")
     log.seqs(log.snapped("a", 1), log.snapped("b", 2), log.snapped("a", 0))

@@ -306,6 +306,7 @@ async def test_meta_is_taken_at_64_kib_and_refused_one_byte_past_it(rest: Rest):
     for path, body in {
         "/v1/sessions": f'{{"project_id":{project},"meta":{meta(64 * 1024 + 2)}}}',
         "/v1/snapshots": f'{{"session_id":"{session}","meta":{meta(64 * 1024 + 2)}}}',
+        "/v1/snapshots?": f'{{"session_id":"{session}","commit_msg":{json.dumps("x" * 64 * 1024)}}}',
     }.items():
         with pytest.raises(Refused) as refused:
             await rest.call("POST", path, body)
