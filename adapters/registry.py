@@ -10,6 +10,7 @@ from adapters.claude_code import validator as claude_code_validator
 from adapters.claude_code import writer as claude_code_writer
 from adapters.conversion import Conversion
 from adapters.hermes import detect as hermes_detect
+from adapters.hermes import export as hermes_export
 from adapters.hermes import reader as hermes
 from adapters.hermes import validator as hermes_validator
 from adapters.hermes import writer as hermes_writer
@@ -20,11 +21,31 @@ from adapters.opencode import detect as opencode_detect
 from adapters.opencode import reader as opencode
 from adapters.opencode import validator as opencode_validator
 from adapters.opencode import writer as opencode_writer
-from adapters.session import Session
+from adapters.session import Session, native_of
 from adapters.target import Target
-from adapters.written import Written
+from adapters.written import Written, file_of_lines
+from eventstore.errors import StoreError
 
 CONFIDENCE_MIN = 0.5
+LINES_LOOKED_AT = 64
+
+
+class UnsupportedFormat(StoreError):
+    """The file is not one that a reader knows."""
+
+    code, title = "unsupported_format", "The file is no session that can be read"
+
+
+class NotConverted(StoreError):
+    """What was written is not what the target agent takes."""
+
+    code, title = "not_converted", "The session could not be converted"
+
+
+class UnknownAgent(StoreError):
+    """No adapter is made for an agent of this name."""
+
+    code, title = "unknown_agent", "No agent of this name is known"
 
 
 class Read(Protocol):
@@ -49,10 +70,15 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """How to write a session for an agent; `problems` tells of records what the agent itself would refuse or overlook."""
+    """How to write a session for an agent; `problems` tells of records what the agent itself would refuse or overlook.
+
+    `file` makes of records the file that the agent reads, and says what of them it cannot hold; `suffix` ends its name.
+    """
 
     write: Write
     problems: Callable[[Sequence[Any]], list[str]]
+    file: Callable[[Sequence[Any]], tuple[bytes, list[str]]] = file_of_lines
+    suffix: str = "jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +99,9 @@ READERS: Mapping[str, Reader] = {
 
 WRITERS: Mapping[str, Writer] = {
     "claude-code": Writer(claude_code_writer.write, claude_code_validator.problems),
-    "hermes": Writer(hermes_writer.write, hermes_validator.problems),
+    "hermes": Writer(hermes_writer.write, hermes_validator.problems, hermes_export.export_file),
     "messages": Writer(messages_writer.write, messages_validator.problems),
-    "opencode": Writer(opencode_writer.write, opencode_validator.problems),
+    "opencode": Writer(opencode_writer.write, opencode_validator.problems, suffix="json"),
 }
 
 
@@ -84,3 +110,35 @@ def detect(lines: Sequence[bytes]) -> Detection | None:
     guesses = (Detection(agent, *reader.detect(lines)[::-1]) for agent, reader in READERS.items())
     best = max(guesses, key=lambda guess: guess.confidence, default=None)
     return best if best and best.confidence >= CONFIDENCE_MIN else None
+
+
+def identify(lines: Sequence[bytes], agent: str | None, name: str) -> str:
+    """Return the agent that wrote a file, given its first lines. `agent`: who shall have written it, None where nobody says;
+    `name`: what the file is called. Raises UnsupportedFormat, UnknownAgent.
+    """
+    if agent is not None and agent not in READERS:
+        raise UnknownAgent(f"There is no agent {agent[:80]!a} whose sessions can be read; there are: {', '.join(READERS)}.")
+    found = detect(lines)
+    if found is None and agent is None:
+        raise UnsupportedFormat(f"{name} is no session that can be read. Agents whose sessions can be: {', '.join(READERS)}.")
+    if found and agent and found.agent != agent:
+        raise UnsupportedFormat(f"{name} was written by {found.agent}, not by {agent}.")
+    return agent or (found.agent if found else "")
+
+
+def write(agent: str, session: Session, target: Target, subagents: Sequence[Session] = ()) -> Written:
+    """Return a session in an agent's own format, checked. Raises UnknownAgent, UnknownVersion, NotConverted."""
+    if agent not in WRITERS:
+        raise UnknownAgent(f"There is no agent {agent[:80]!a} that can be written for; there are: {', '.join(WRITERS)}.")
+    written = WRITERS[agent].write(session, target, subagents)
+    is_home = all(native_of(message, agent) for message in session.messages)
+    if not is_home:  # what came from the agent goes back untouched, with the oddities that the agent itself wrote
+        _check(written)
+    return written
+
+
+def _check(written: Written) -> None:
+    problems = WRITERS[written.agent].problems(written.records)
+    if problems:
+        more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
+        raise NotConverted(f"{written.agent} would not take what was written: {problems[0]}{more}.")

@@ -1,9 +1,11 @@
 """What a writer gives back: the agent's own records, where they belong, and the mapping report."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from adapters.conversion import Json
+from eventstore.wire.codec import dump
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +24,8 @@ class Written:
     path: str = ""  # where in the agent's store it belongs, relative, with `/`; "" where the agent keeps no files
     sidecar: Json | None = None  # what the agent keeps beside the file, as a JSON value
     subagents: tuple["Written", ...] = ()  # sessions that this one started
+
+
+def file_of_lines(records: Sequence[Any]) -> tuple[bytes, list[str]]:
+    """Return the file of records that are lines, or documents of a line each; it holds them all."""
+    return b"".join(record if isinstance(record, bytes) else dump(record).encode() + b"\n" for record in records), []

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adapters.hermes.export import export_file
 from adapters.hermes.records import AGENT, documents
-from adapters.hermes.writer import live_only
 from cli.containers_hermes_rows import column_values, document_of, session_of_row
 from cli.containers_sqlite import ContainerInTheWay, Contents, UnreadableContainer, is_database, made, opened, put, rows, sql
-from eventstore.wire import codec
 
 Json = dict[str, Any]
 
@@ -117,21 +116,9 @@ def write_container(path: Path, sessions: Sequence[Json]) -> list[str]:
         raise ContainerInTheWay(f"{path} is there already; Hermes's own store is written by its import alone.")
     if path.suffix in (".db", ".sqlite"):
         return write_database(path, sessions)
-    lines, lost = export_lines(sessions)
-    put(path, b"".join(lines))
+    content, lost = export_file(sessions)
+    put(path, content)
     return lost
-
-
-def export_lines(sessions: Sequence[Json]) -> tuple[list[bytes], list[str]]:
-    """Return an export, and what it cannot hold: as Hermes's own, live rows alone, since an import would make all of them live."""
-    lines: list[bytes] = []
-    lost: list[str] = []
-    for session in sessions:
-        live, left_out = live_only(session)
-        lines.append(codec.dump(live).encode("utf-8") + b"\n")
-        if left_out:
-            lost.append(f"{session.get('id')}: {left_out} rows that are not live: an export holds live ones alone, a database all")
-    return lines, lost
 
 
 def write_database(path: Path, sessions: Sequence[Json]) -> list[str]:

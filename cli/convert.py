@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from adapters.conversion import Conversion, Json
-from adapters.registry import WRITERS
-from adapters.session import Session, is_message, native_of, session_of
+from adapters.registry import WRITERS, write
+from adapters.session import Session, is_message, session_of
 from adapters.target import Target
 from adapters.written import Written
 from cli.containers import read_from_database, write_file
@@ -16,16 +16,9 @@ from cli.containers_sqlite import is_database
 from cli.report_view import is_lossy, show_report
 from cli.stores import AGENTS, load, of_file, subagents_of
 from cli.terminal import Screen, counted
-from eventstore.errors import StoreError
 from eventstore.redact import MESSAGE, NATIVE, Redactor
 from eventstore.settings import load_settings
 from eventstore.wire.codec import dump, parse
-
-
-class NotConverted(StoreError):
-    """What was written is not what the target agent takes; nothing was put in place."""
-
-    code, title = "not_converted", "The session could not be converted"
 
 
 def register(verbs: Any) -> None:
@@ -64,10 +57,7 @@ def run_convert(options: argparse.Namespace) -> int:
     provider, _, model = options.model.rpartition("/")
     now_ms = time.time_ns() // 1_000_000
     target = Target(session_id=options.session_id, cwd=options.cwd, now_ms=now_ms, provider=provider, model=model)
-    written = WRITERS[options.target].write(session, target, subagents)
-    is_home = all(native_of(message, options.target) for message in session.messages)
-    if not is_home:  # what came from the agent goes back untouched, with the oddities that the agent itself wrote
-        _check(written)
+    written = write(options.target, session, target, subagents)
     report: dict[str, Any] = {
         "left_out": _put(written, options.output),
         "read": conversion.report,
@@ -102,14 +92,6 @@ def _redacted(session: Session, redactor: Redactor, hits: dict[str, int]) -> Ses
         return cleaned
 
     return Session(session.meta, tuple(map(clean, session.entries)), session.header)
-
-
-def _check(written: Written) -> None:
-    """Refuse what the target agent would refuse, before anything is put in place."""
-    problems = WRITERS[written.agent].problems(written.records)
-    if problems:
-        more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
-        raise NotConverted(f"{written.agent} would not take what was written: {problems[0]}{more}. Nothing was put in place.")
 
 
 def _put(written: Written, output: Path) -> list[str]:

@@ -6,9 +6,10 @@ import sys
 from collections import Counter
 from typing import Any, TextIO
 
+from adapters.registry import UnsupportedFormat
 from cli.client import Hub
 from cli.push_session import Pushed, push_session
-from cli.stores import AGENTS, Loaded, NoSuchNativeSession, UnsupportedFormat, all_sources, load, source_of, subagents_of
+from cli.stores import AGENTS, Loaded, NoSuchNativeSession, all_sources, load, source_of, subagents_of
 from cli.terminal import Pace, Screen, counted
 from cli.verbs import add_verb, hub_of
 from eventstore.errors import AppendIdReused, InvalidSettings, SessionDeleted, StoreError, TooLarge

@@ -7,22 +7,21 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
+from adapters.arrival import BATCH_COUNT, batches, changed, creation, digest_of, messages_body, meta_of
 from adapters.conversion import Message, NativeRecords
 from cli.address import NotAHub
 from cli.client import Answer, Hub, session_path
 from cli.stores import Loaded
 from eventstore.errors import AppendIdReused, InvalidJson, InvalidMessage, StoreError, TooLarge
-from eventstore.wire.codec import canonical, dump, parse
+from eventstore.wire.codec import dump
 
-BATCH_COUNT, BATCH_BYTES = 500, 4 * 1024 * 1024
-APPEND_ID_CHARS = 200
 _HTTP_TOO_LARGE = 413
 
 _REFUSALS = (TooLarge, InvalidMessage, InvalidJson, NotAHub)
@@ -82,13 +81,7 @@ class Mark(msgspec.Struct, frozen=True):
 
 def open_session(hub: Hub, loaded: Loaded, project_id: str) -> tuple[str, bool]:
     """Return the hub's id of a session, made if need be, and whether it was there before. The body is the same on every push."""
-    agent = loaded.conversion.agent
-    name = f"{loaded.parent_id}:{loaded.native_id}" if loaded.parent_id else loaded.native_id
-    body = {
-        "project_id": project_id,
-        "meta": {"agent_source": agent, "native_session_id": loaded.native_id},
-        "append_id": _fitting(f"{agent}:session:{name}"),
-    }
+    body = creation(loaded.conversion.agent, loaded.native_id, loaded.parent_id, project_id)
     answer = hub.post("/v1/sessions", dump(body)).value
     return answer["session_id"], answer["duplicate"]
 
@@ -135,7 +128,7 @@ class _Sender:
                     self._redacted(self._hub.post(f"{self._path}/native", dump(native.body)))
                 self._pushed.native += len(native.lines)
             except AppendIdReused as error:
-                raise _changed(native.lines[0], error) from None
+                raise changed(native.lines[0], error) from None
             except _REFUSALS as error:
                 self._skip(_for_what_it_is(error), len(native.lines))
             self._step(len(native.lines))
@@ -145,9 +138,9 @@ class _Sender:
         if not batch:
             return
         try:
-            answer = self._hub.post(f"{self._path}/messages", f'{{"messages":[{",".join(text for _, text in batch)}]}}')
+            answer = self._hub.post(f"{self._path}/messages", messages_body([text for _, text in batch]))
         except AppendIdReused as error:
-            raise _changed(batch[error.facts.get("index", 0)][0].line, error) from None
+            raise changed(batch[error.facts.get("index", 0)][0].line, error) from None
         except _REFUSALS as error:
             self._send_in_parts(batch, _for_what_it_is(error))
             return
@@ -181,22 +174,6 @@ class _Sender:
         self._progress(self._done, self._total)
 
 
-def batches(messages: Sequence[Message], count_max: int = BATCH_COUNT) -> Iterator[list[tuple[Message, str]]]:
-    """Cut messages into requests of at most `count_max` and about BATCH_BYTES; a larger message goes alone."""
-    batch: list[tuple[Message, str]] = []
-    size = 0
-    for message in messages:
-        text = dump(message.body)
-        text_bytes = len(text) if text.isascii() else len(text.encode())
-        if batch and (len(batch) >= count_max or size + text_bytes > BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append((message, text))
-        size += text_bytes
-    if batch:
-        yield batch
-
-
 def _for_what_it_is(error: StoreError) -> StoreError:
     """A refusal of what was sent; raises what was refused for another reason. A proxy may find it too large before the hub does."""
     if isinstance(error, NotAHub) and error.facts.get("http_status") != _HTTP_TOO_LARGE:
@@ -220,13 +197,13 @@ def _covered(before: Mark | None, log_id: str, messages: Sequence[Message], push
 def _set_meta(hub: Hub, pushed: Pushed, before: Mark | None, mark: Mark, parent: str) -> None:
     """Set what the agent says of the session, and the mark; nothing where both are as they were."""
     conversion = pushed.loaded.conversion
-    meta = conversion.meta | {"native_session_id": pushed.loaded.native_id} | ({"parent_session_id": parent} if parent else {})
-    mark = msgspec.structs.replace(mark, meta_digest=_digest_of(meta))
+    meta = meta_of(conversion, pushed.loaded.native_id) | ({"parent_session_id": parent} if parent else {})
+    mark = msgspec.structs.replace(mark, meta_digest=digest_of(meta))
     if mark == before:
         return
     is_told = before is not None and (before.log_id, before.meta_digest) == (mark.log_id, mark.meta_digest)
     patch = ({} if is_told else meta) | {"pushed": msgspec.to_builtins(mark)}
-    hub.patch(session_path(pushed.session_id), dump(patch), f"{conversion.agent}:pushed:{_digest_of(patch)}")
+    hub.patch(session_path(pushed.session_id), dump(patch), f"{conversion.agent}:pushed:{digest_of(patch)}")
 
 
 def _mark_of(answer: Answer) -> Mark | None:
@@ -242,22 +219,3 @@ def _digest(entries: Sequence[Message | NativeRecords]) -> str:
     for entry in entries:
         digest.update(entry.append_id.encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()[:32]
-
-
-def _digest_of(value: Any) -> str:
-    return sha256(canonical(parse(dump(value))).encode()).hexdigest()[:32]
-
-
-def _fitting(append_id: str) -> str:
-    """The id, or what stands for it where the hub would not take it."""
-    if len(append_id) <= APPEND_ID_CHARS and append_id.isprintable():
-        return append_id
-    return f"{append_id.partition(':')[0][:40]}:session:{sha256(append_id.encode('utf-8', 'surrogatepass')).hexdigest()}"
-
-
-def _changed(line: int, error: AppendIdReused) -> AppendIdReused:
-    return AppendIdReused(
-        f"Line {line} is in the hub already, but says something else there: the file was changed after it was pushed, or another"
-        " version of Tasuki pushed it. What was pushed stays as it is; push to another project to have both.",
-        **error.facts,
-    )

@@ -5,7 +5,6 @@ What a file is, is told by its lines; a name only helps where the agent itself g
 versions beside it, each with a sidecar `agent-<id>.meta.json`.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -15,12 +14,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from adapters.arrival import native_id_of, starter_of
 from adapters.claude_code.reader import read_subagent
 from adapters.conversion import Conversion
-from adapters.registry import READERS, detect
+from adapters.registry import LINES_LOOKED_AT, READERS, identify
 from eventstore.errors import StoreError
 
-LINES_LOOKED_AT = 64
 AGENTS = tuple(READERS)
 CLAUDE_CODE = "claude-code"
 _uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -36,12 +35,6 @@ class NoSuchNativeSession(StoreError):
     """No agent's store holds this session."""
 
     code, title = "no_such_native_session", "No agent on this host has this session"
-
-
-class UnsupportedFormat(StoreError):
-    """The file is not one that a reader knows."""
-
-    code, title = "unsupported_format", "The file is no session that can be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +83,7 @@ def of_file(path: Path, agent: str | None = None) -> Source:
             lines = list(islice(file, LINES_LOOKED_AT))
     except OSError as error:
         raise NoSuchFile(f"{path} cannot be read: {error.strerror or 'no reason given'}.") from None
-    found = detect(lines)
-    if found is None and agent is None:
-        raise UnsupportedFormat(f"{path} is no session that can be read. Agents whose sessions can be: {', '.join(AGENTS)}.")
-    if found and agent and found.agent != agent:
-        raise UnsupportedFormat(f"{path} was written by {found.agent}, not by {agent}.")
-    known = agent or (found.agent if found else "")
+    known = identify(lines, agent, str(path))
     return Source(known, path, known == CLAUDE_CODE and path.name.startswith("agent-") and _is_side_chain(lines))
 
 
@@ -136,20 +124,16 @@ def load(source: Source, call_ids: Mapping[str, str] | None = None) -> Loaded:
                 conversion = READERS[source.agent].read(lines)
     except OSError as error:
         raise NoSuchFile(f"{path} cannot be read: {error.strerror or 'no reason given'}.") from None
-    link = conversion.meta.get("subagent")
-    parent_id = str(link.get("parent_session_id", "")) if isinstance(link, dict) else ""
-    return Loaded(source, _native_id(source, conversion, bool(link)), parent_id, conversion)
+    is_subagent = isinstance(conversion.meta.get("subagent"), dict)
+    return Loaded(source, _native_id(source, conversion, is_subagent), starter_of(conversion), conversion)
 
 
 def _native_id(source: Source, conversion: Conversion, is_subagent: bool) -> str:
     """The agent's own name of a session: for Claude Code's sessions that of the file, as its resume goes by it."""
     if source.agent == CLAUDE_CODE and not is_subagent and _uuid.fullmatch(source.path.stem):
         return source.path.stem
-    told = str(conversion.meta.get("native_session_id", ""))
-    if told:
-        return told
     with source.path.open("rb") as file:
-        return f"file-{hashlib.sha256(file.readline()).hexdigest()[:32]}"
+        return native_id_of(conversion, file.readline())
 
 
 def _in_claude_code(session_id: str) -> Source:

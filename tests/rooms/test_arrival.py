@@ -1,0 +1,79 @@
+"""How a session arrives: the same name however often and by whatever way it is brought, in requests that fit."""
+
+import json
+
+import pytest
+
+from adapters.arrival import batches, creation, digest_of, native_id_of, starter_of
+from adapters.conversion import Conversion, Message
+from adapters.messages.reader import read
+from adapters.registry import UnknownAgent, UnsupportedFormat, identify, write
+from adapters.session import session_of
+from adapters.target import Target, UnknownVersion
+from eventstore.wire.requests import session_body
+
+HEADER = b'{"type":"session","schema_version":1,"meta":{}}\n'
+HELLO = b'{"role":"user","content":"hello"}\n'
+
+
+def conversion(**meta: object) -> Conversion:
+    return Conversion("claude-code", "2.1.0", meta, (), {})
+
+
+def message(number: int, content: str) -> Message:
+    return Message({"role": "user", "content": content, "append_id": f"m{number}"}, f"m{number}", None, number)
+
+
+def test_a_session_goes_by_the_id_that_its_agent_gave_it():
+    assert native_id_of(conversion(native_session_id="5e55"), b"x") == "5e55"
+    assert starter_of(conversion(subagent={"parent_session_id": "5e55"})) == "5e55"
+    assert starter_of(conversion()) == ""
+
+
+def test_one_that_has_no_id_goes_by_how_its_file_begins_and_keeps_it_as_it_grows():
+    names = [
+        native_id_of(read(lines), HEADER) for lines in ([HEADER, HELLO], [HEADER, HELLO, HELLO], [HEADER, HELLO[:-2] + b"!}\n"])
+    ]
+    other = native_id_of(read([HEADER, b'{"role":"user","content":"goodbye"}\n']), HEADER)
+    assert names[0] == names[1] != other
+    assert names[0].startswith("file-")
+
+
+def test_what_creates_a_session_never_changes_and_is_always_taken():
+    for native_id in ("5e55", "x" * 300, "a\nb", "\ud800"):
+        body = creation("claude-code", native_id, "", "p")
+        assert body == creation("claude-code", native_id, "", "p")
+        assert session_body(json.dumps(body)).append_id == body["append_id"]
+    ids = {creation("claude-code", native_id, starter, "p")["append_id"] for native_id in ("a", "x" * 300) for starter in ("", "b")}
+    assert len(ids) == 4
+
+
+def test_requests_hold_so_many_messages_and_about_so_many_bytes():
+    messages = [message(number, "é" * 50) for number in range(5)]
+    assert [[one.line for one, _ in batch] for batch in batches(messages, 2, 10_000)] == [[0, 1], [2, 3], [4]]
+    assert [len(batch) for batch in batches([*messages, message(9, "x" * 999), message(10, "x")], 9, 400)] == [2, 2, 1, 1, 1]
+    assert list(batches([])) == []
+
+
+def test_equal_values_have_one_digest():
+    assert digest_of({"a": 1, "b": [1.0]}) == digest_of({"b": [1], "a": 1}) != digest_of({"a": 2, "b": [1]})
+
+
+def test_a_file_is_known_by_its_lines_and_a_wrong_name_is_told():
+    assert identify([HEADER], None, "x") == identify([HEADER], "messages", "x") == "messages"
+    for lines, agent, error in (
+        ([b"hello\n"], None, UnsupportedFormat),
+        ([HEADER], "claude-code", UnsupportedFormat),
+        ([HEADER], "fortran", UnknownAgent),
+    ):
+        with pytest.raises(error):
+            identify(lines, agent, "x")
+
+
+def test_what_no_writer_is_made_for_is_told():
+    session = session_of(read([HEADER, HELLO]))
+    assert write("messages", session, Target()).records[1] == HELLO
+    with pytest.raises(UnknownAgent):
+        write("fortran", session, Target())
+    with pytest.raises(UnknownVersion):
+        write("claude-code", session, Target(version="99"))
