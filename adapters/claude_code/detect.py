@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from itertools import islice
 
-from adapters.claude_code.records import BLANK, KNOWN_TYPES, parse_line, text_of
+from adapters.claude_code.records import KNOWN_TYPES
 from adapters.conversion import Json
+from adapters.json_lines import BLANK, parse_line, text_of
 
 LINES_MAX = 64
 

@@ -14,9 +14,10 @@ from functools import partial
 from typing import Any
 
 from adapters.claude_code.messages import Around, convert
-from adapters.claude_code.records import AGENT, Line, Parsed, facts, parse_line
+from adapters.claude_code.records import AGENT, Line, facts
 from adapters.conversion import Json
 from adapters.fates_out import EDITED, HUBS_OWN, NO_PLACE, is_hubs
+from adapters.json_lines import Parsed, parse_line
 from adapters.leaves import CONVERTED, Fate, Path, account
 from adapters.report import Report
 from adapters.said import lay

@@ -20,8 +20,9 @@ from adapters.claude_code import origin
 from adapters.claude_code.blocks import CONTENT, read_assistant, read_content, read_result, thinking_of
 from adapters.claude_code.fields import USAGE_FIELDS
 from adapters.claude_code.odd_fields import note_odd_fields
-from adapters.claude_code.records import AGENT, Line, Parsed, text_of
+from adapters.claude_code.records import AGENT, Line
 from adapters.conversion import Json, Message
+from adapters.json_lines import Parsed, text_of
 from adapters.said import Copy, Said, Unsaid, lift
 from eventstore.wire.codec import Number
 

@@ -1,8 +1,9 @@
 """What a transcript says about its session: title, place, versions, ancestry, who started which sub-agent."""
 
 from adapters.claude_code.origin import INTERRUPTED
-from adapters.claude_code.records import AGENT, Line, text_of
+from adapters.claude_code.records import AGENT, Line
 from adapters.conversion import Json
+from adapters.json_lines import text_of
 
 TITLE_CHARS_MAX = 80
 LOOKED_AT_CHARS = 1000  # of a prompt that may be very long

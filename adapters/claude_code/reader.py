@@ -29,10 +29,11 @@ from adapters.claude_code.fates import Fates, path_of
 from adapters.claude_code.fields import account
 from adapters.claude_code.live_branch import live_branch, subagent_branch
 from adapters.claude_code.messages import Around, convert
-from adapters.claude_code.natives import batches, blocks
-from adapters.claude_code.records import AGENT, Line, parse_line, text_of
+from adapters.claude_code.records import AGENT, Line
 from adapters.claude_code.transcript import Transcript
 from adapters.conversion import Conversion, Json, Message, NativeRecords
+from adapters.json_lines import parse_line, text_of
+from adapters.line_blocks import batches, blocks
 from adapters.report import Report
 
 _known_version = re.compile(r"[12]\.\d+\.\d+")
@@ -104,7 +105,7 @@ class Reading:
     def entries(self) -> Iterator[Message | NativeRecords]:
         """Yield the messages in the order of the live branch, then the native records. To be called once."""
         yield from self._messages()
-        yield from batches(self._file.numbered(self._lines), self._cuts, self._is_kept, self._file.versions)
+        yield from batches(AGENT, self._file.numbered(self._lines), self._cuts, self._is_kept, self._file.versions)
 
     def report(self) -> Json:
         """Return the report, once all entries have been taken."""

@@ -7,8 +7,9 @@ from itertools import islice
 
 from adapters.claude_code.live_branch import Tree
 from adapters.claude_code.meta import Facts
-from adapters.claude_code.records import NOT_JSON, NOT_UTF8, TORN, Line, bare_size, facts, parse_line
+from adapters.claude_code.records import Line, facts
 from adapters.conversion import Json
+from adapters.json_lines import NOT_JSON, NOT_UTF8, TORN, bare_size, parse_line
 
 WORDS_MAX = 4096
 

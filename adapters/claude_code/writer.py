@@ -23,8 +23,9 @@ from adapters.claude_code.foreign import Foreign
 from adapters.claude_code.home import Home, HomeLine, gather
 from adapters.claude_code.live_branch import Tree, newest_leaf, subagent_branch
 from adapters.claude_code.names import is_tool_id, is_uuid, made_tool_id, project_key, session_uuid
-from adapters.claude_code.records import AGENT, text_of
+from adapters.claude_code.records import AGENT
 from adapters.conversion import Json
+from adapters.json_lines import text_of
 from adapters.pairing import PairedCall, Pairing, digest, pair
 from adapters.report import Report
 from adapters.session import Session, metadata_of

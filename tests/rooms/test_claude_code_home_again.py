@@ -12,7 +12,7 @@ from draws import draws
 from hypothesis import given
 from transcripts import transcripts
 
-from adapters.claude_code import natives
+from adapters import line_blocks
 from adapters.claude_code.reader import read
 from adapters.claude_code.validator import problems
 from adapters.claude_code.writer import write
@@ -122,7 +122,7 @@ def test_a_sub_agent_is_a_file_of_its_own_beside_its_session():
 
 
 def test_a_block_that_was_sent_again_and_a_line_that_was_torn_are_there_once(monkeypatch):
-    monkeypatch.setattr(natives, "BLOCK_LINES", 4)
+    monkeypatch.setattr(line_blocks, "BLOCK_LINES", 4)
     lines = sample("oddities")
     steps = [read([*lines[:end], lines[end][:9]]) for end in range(len(lines))]
     entries: dict[str, Json] = {entry.append_id: entry.body for step in [*steps, read(lines)] for entry in step.entries}

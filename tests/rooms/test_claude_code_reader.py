@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transcripts import transcripts
 
-from adapters import registry
-from adapters.claude_code import natives
+from adapters import line_blocks, registry
 from adapters.claude_code.reader import Reading, read
 from adapters.conversion import Conversion
 from adapters.said import lay
@@ -199,8 +198,8 @@ def test_a_torn_line_waits_while_the_session_runs_and_is_a_message_when_it_is_wh
 
 
 def test_blocks_of_native_records_keep_their_ids_when_the_file_grows(monkeypatch):
-    monkeypatch.setattr(natives, "BLOCK_LINES", 3)
-    monkeypatch.setattr(natives, "BLOCK_BYTES", 90)
+    monkeypatch.setattr(line_blocks, "BLOCK_LINES", 3)
+    monkeypatch.setattr(line_blocks, "BLOCK_BYTES", 90)
     lines = [json.dumps({"type": "note", "n": n, "pad": "x" * (n % 7 * 9)}).encode() for n in range(40)]
     seen: dict[str, str] = {}
     for end in range(len(lines) + 1):

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
 
-from adapters.claude_code.records import AGENT, native_record
 from adapters.conversion import Json, NativeRecords
+from adapters.json_lines import native_record
 
 BLOCK_LINES = 256
 BLOCK_BYTES = 384 * 1024
@@ -38,24 +38,24 @@ def blocks(sizes: Sequence[int]) -> list[range]:
 
 
 def batches(
-    numbered: Iterator[tuple[int, memoryview]], cuts: Sequence[range], kept: Kept, versions: Sequence[str]
+    agent: str, numbered: Iterator[tuple[int, memoryview]], cuts: Sequence[range], kept: Kept, versions: Sequence[str]
 ) -> Iterator[NativeRecords]:
     """Yield a batch for each block that holds lines to keep. `numbered` gives all lines, `versions` the agent's at each."""
     for block in cuts:
         lines = [(number, raw) for number, raw in islice(numbered, len(block)) if kept(number)]
         if lines:
-            yield _batch(lines, versions[block[-1]])
+            yield _batch(agent, lines, versions[block[-1]])
 
 
-def _batch(lines: Sequence[tuple[int, memoryview]], version: str) -> NativeRecords:
+def _batch(agent: str, lines: Sequence[tuple[int, memoryview]], version: str) -> NativeRecords:
     digest = sha256()
     for number, raw in lines:
         digest.update(b"%d:%d:" % (number, len(raw)))
         digest.update(raw)
     body: Json = {
-        "agent": AGENT,
+        "agent": agent,
         "version": version or "unknown",
         "records": [native_record(number, raw) for number, raw in lines],
-        "append_id": f"{AGENT}:native:{lines[0][0]}-{lines[-1][0]}:{digest.hexdigest()[:32]}",
+        "append_id": f"{agent}:native:{lines[0][0]}-{lines[-1][0]}:{digest.hexdigest()[:32]}",
     }
     return NativeRecords(body, tuple(number for number, _ in lines))
