@@ -1,6 +1,6 @@
 -- append_events: append a batch of requests in one round trip and one commit; each request stands or falls alone, whole.
 -- Takes the one append lock first, so that seq is dense and commit order is seq order; nothing that can wait is done
--- while it is held. Arrays run in parallel, an item each; items of one request share its number in `requests`.
+-- while it is held: items of over 64 KiB are compressed before, in a table of their own. Arrays run in parallel, an item each; items of one request share its number in `requests`.
 --   session_ids   the session written to, or forked from; null: a session is created
 --   new_ids       the id of the session that the item creates; else null
 --   bodies        null: too large to be kept, only its being a repeat is looked at
@@ -23,12 +23,19 @@ declare
     _last bigint;
     _now  timestamptz;
     _new  bigint;
+    _is_large boolean := pg_column_size(bodies) + pg_column_size(natives) > 65536;
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
         raise exception 'append_events must run in READ COMMITTED' using errcode = 'TK500';
     end if;
     if current_setting('synchronous_commit') not in ('on', 'remote_apply') then
         perform set_config('synchronous_commit', 'on', true);
+    end if;
+    if _is_large then
+        insert into store.staged (item, body, native)
+        select i.item, i.body, i.native
+          from unnest(bodies, natives) with ordinality i (body, native, item)
+         where octet_length(i.body) + coalesce(octet_length(i.native), 0) > 65536;
     end if;
     perform store.lock_log();
     _last := store.last_seq();
@@ -65,18 +72,27 @@ begin
                                 body, meta, facts)
         select case when n.new_id is null then n.session_no else n.new_seq end, n.new_seq, _now, said_ats[n.item],
                writer_nos[n.item], versions[n.item], kinds[n.item]::store.event_kind, roles[n.item]::store.message_role, n.append_key,
-               n.body_hash, append_ids[n.item], bodies[n.item], metas[n.item], facts[n.item]::jsonb
+               n.body_hash, append_ids[n.item],
+               coalesce(case when _is_large then (select t.body from store.staged t where t.item = n.item) end, bodies[n.item]),
+               metas[n.item], facts[n.item]::jsonb
           from numbered n
          where n.new_seq is not null
          order by n.item
     ), kept_apart as (
         insert into store.natives (seq, native)
-        select n.new_seq, natives[n.item] from numbered n where n.new_seq is not null and natives[n.item] is not null order by n.item
+        select n.new_seq,
+               coalesce(case when _is_large then (select t.native from store.staged t where t.item = n.item) end, natives[n.item])
+          from numbered n
+         where n.new_seq is not null and natives[n.item] is not null
+         order by n.item
     )
     select n.item, coalesce(n.old_seq, n.new_seq), n.old_seq is not null, n.refused, n.head_seq, coalesce(n.old_created_at, _now)
       from numbered n
      order by n.item;
 
+    if _is_large then
+        delete from store.staged;
+    end if;
     _new := store.last_seq();
     if _new > _last then
         perform store.fold(_last + 1, _new);

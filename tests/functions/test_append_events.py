@@ -1,5 +1,8 @@
 """append_events: numbers without a hole, repeats, refusals, all or none; and what it calls: the lock, the folds, the notice."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import psycopg
 import pytest
 from planted import plant
@@ -123,11 +126,11 @@ def test_a_request_is_appended_whole_or_not_at_all_and_its_neighbours_do_not_min
 
 
 @plant("append_events", "_now, said_ats[n.item]", "_now, _now")
-@plant("append_events", "bodies[n.item], metas[n.item]", "bodies[n.item + 1], metas[n.item]")
+@plant("append_events", "end, bodies[n.item])", "end, bodies[n.item + 1])")
 @plant("append_events", "writer_nos[n.item],", "0,")
-@plant("append_events", "append_ids[n.item], bodies", "append_ids[1], bodies")
+@plant("append_events", "append_ids[n.item],", "append_ids[1],")
 @plant("append_events", "facts[n.item]::jsonb", "'{}'")
-@plant("append_events", "select n.new_seq, natives[n.item]", "select n.item, natives[n.item]")
+@plant("append_events", "select n.new_seq,\n", "select n.item,\n")
 def test_every_column_is_that_of_its_item(log: SqlLog):
     log.begin("a", "b")
     item = log.said("b", "x", "assistant", {"f": 1}, append_id="k", writer_nos=7, said_ats="2001-02-03T00:00:00Z", natives=b"n")
@@ -153,7 +156,8 @@ def test_the_views_are_brought_up_to_the_last_event_in_the_same_commit(log: SqlL
 @plant("append_events", ".notify_appended(_last + 1, _new)", ".notify_appended(_last, _new)")
 @plant("notify_appended", "between notify_appended.from_seq and notify_appended.to_seq", "= notify_appended.to_seq")
 @plant("notify_appended", "from_seq || ' ' || to_seq", "to_seq || ' ' || to_seq")
-@plant("notify_appended", "distinct l.session_no::text", "l.seq::text")
+@plant("notify_appended", "l.kind = 'session.meta_updated'", "l.kind = 'session.created'")
+@plant("notify_appended", "group by l.session_no", "group by l.session_no, l.seq")
 def test_one_notice_for_a_commit_tells_its_seqs_and_sessions(log: SqlLog):
     with log.another() as listener:
         listener.sql("listen tasuki")
@@ -161,13 +165,15 @@ def test_one_notice_for_a_commit_tells_its_seqs_and_sessions(log: SqlLog):
         said = [log.said("b"), log.said("a", append_id="k"), log.said("b")]
         log.seqs(said)
         log.append(log.said("a", append_id="k"), log.said("nobody"))
+        log.seqs(log.patched("a", b"{}"), log.said("b"))
         log.one("notify_probe", nonce="end")
         notices = []
         for notice in listener.connection.notifies(timeout=DEADLINE_S):
             if notice.payload.startswith("?"):
                 break
             notices.append(notice.payload.split())
-    assert [(first, last, sorted(nos)) for first, last, *nos in notices] == [("1", "2", ["1", "2"]), ("3", "5", ["1", "2"])]
+    told = [(first, last, sorted(nos)) for first, last, *nos in notices]
+    assert told == [("1", "2", ["1", "2"]), ("3", "5", ["1", "2"]), ("6", "7", ["1m", "2"])], "m: its meta was changed"
 
 
 @plant("notify_appended", "case when length(_nos) < 7000 then _nos else '*' end", "_nos")
@@ -194,6 +200,44 @@ def test_an_append_in_an_older_snapshot_is_refused(log: SqlLog):
     with pytest.raises(psycopg.Error) as refused:
         log.append(log.created("a"))
     assert refused.value.sqlstate == "TK500"
+
+
+@plant("append_events", "octet_length(i.body) + coalesce(octet_length(i.native), 0) > 65536", "false")
+@plant("append_events", "if _is_large then\n        insert", "if false then\n        insert")
+def test_a_large_body_is_compressed_before_the_lock_is_taken(log: SqlLog):
+    log.begin("a")
+    before = staged_bytes(log)
+    with log.another() as holder, log.another() as writer, ThreadPoolExecutor() as threads:
+        with holder.connection.transaction():
+            holder.one("lock_log")
+            done = threads.submit(writer.append, log.said("a", "x" * 8_000_000))
+            deadline = time.monotonic() + DEADLINE_S
+            while staged_bytes(log) == before and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert staged_bytes(log) > before
+            assert not done.done()
+        assert [one.seq for one in done.result(DEADLINE_S)] == [2]
+
+
+@plant("append_events", "select t.body from store.staged t where t.item = n.item", "select t.body from store.staged t limit 1")
+@plant("append_events", "select t.native from store.staged t where t.item = n.item", "select t.native from store.staged t limit 1")
+@plant("append_events", "delete from store.staged", "null")
+@plant("append_events", "t.item = n.item) end, bodies[n.item])", "t.item = n.item) end)")
+def test_large_and_small_bodies_of_one_batch_are_each_kept_whole_and_nothing_stays_staged(log: SqlLog):
+    log.begin("a")
+    texts = ["small", "x" * 100_000, "y" * 200_000, "small again"]
+    natives = [None, b"n" * 5, b"m" * 300_000, b"k" * 70_000]
+    events = [log.said("a", text) | {"natives": native} for text, native in zip(texts, natives, strict=True)]
+    for _ in "12":  # the second time as repeats
+        assert log.seqs(events) == [2, 3, 4, 5]
+        kept = log.sql("select l.body, n.native from {}.log l left join {}.natives n using (seq) where l.seq > 1 order by l.seq")
+        assert kept == [(event["bodies"], native) for event, native in zip(events, natives, strict=True)]
+        assert log.sql("select count(*) from {}.staged") == [(0,)]
+
+
+def staged_bytes(log: SqlLog) -> int:
+    ((size,),) = log.sql("select pg_total_relation_size('{}.staged')")
+    return int(size)
 
 
 @plant("lock_log", "pg_advisory_xact_lock", "pg_advisory_xact_lock_shared")
