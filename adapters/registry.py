@@ -1,7 +1,8 @@
 """The agents we read and write, and which of them a file is from. A new agent adds a line to each table."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from adapters.claude_code import detect as claude_code_detect
@@ -21,7 +22,7 @@ from adapters.opencode import detect as opencode_detect
 from adapters.opencode import reader as opencode
 from adapters.opencode import validator as opencode_validator
 from adapters.opencode import writer as opencode_writer
-from adapters.session import Session, native_of
+from adapters.session import Session, is_message, native_of
 from adapters.target import Target
 from adapters.written import Written, file_of_lines
 from eventstore.errors import StoreError
@@ -127,18 +128,45 @@ def identify(lines: Sequence[bytes], agent: str | None, name: str) -> str:
 
 
 def write(agent: str, session: Session, target: Target, subagents: Sequence[Session] = ()) -> Written:
-    """Return a session in an agent's own format, checked. Raises UnknownAgent, UnknownVersion, NotConverted."""
-    if agent not in WRITERS:
-        raise UnknownAgent(f"There is no agent {agent[:80]!a} that can be written for; there are: {', '.join(WRITERS)}.")
+    """Return a session in an agent's own format, checked, but for what the agent itself wrote.
+
+    Raises UnknownAgent, UnknownVersion, NotConverted.
+    """
+    check_target(agent)
     written = WRITERS[agent].write(session, target, subagents)
-    is_home = all(native_of(message, agent) for message in session.messages)
-    if not is_home:  # what came from the agent goes back untouched, with the oddities that the agent itself wrote
-        _check(written)
+    problems = WRITERS[agent].problems(written.records)
+    if problems:
+        _refuse(agent, problems, _of_home(agent, session, target))
     return written
 
 
-def _check(written: Written) -> None:
-    problems = WRITERS[written.agent].problems(written.records)
-    if problems:
-        more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
-        raise NotConverted(f"{written.agent} would not take what was written: {problems[0]}{more}.")
+def check_target(agent: str) -> None:
+    """Raise UnknownAgent unless there is a writer for this agent."""
+    if agent not in WRITERS:
+        raise UnknownAgent(f"There is no agent {agent[:80]!a} that can be written for; there are: {', '.join(WRITERS)}.")
+
+
+def _of_home(agent: str, session: Session, target: Target) -> list[str]:
+    """What is odd about the agent's own records alone: they go back untouched, with the oddities that it wrote itself."""
+    own = [entry for entry in session.entries if not is_message(entry) or native_of(entry, agent)]
+    return WRITERS[agent].problems(WRITERS[agent].write(replace(session, entries=tuple(own)), target).records)
+
+
+def _refuse(agent: str, problems: list[str], before: list[str]) -> None:
+    """Raise NotConverted for problems that were not there before; where each stood, which may have moved, does not count."""
+    known = Counter(map(_what, before))
+    new = []
+    for problem in problems:
+        if known[_what(problem)]:
+            known[_what(problem)] -= 1
+        else:
+            new.append(problem)
+    if new:
+        more = f", and {len(new) - 1} more" if len(new) > 1 else ""
+        raise NotConverted(f"{agent} would not take what was written: {new[0]}{more}.")
+
+
+def _what(problem: str) -> str:
+    """A problem without its place."""
+    place, _, what = problem.partition(": ")
+    return what or place

@@ -3,6 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
+import anyio
+
+from adapters.target import Target
 from eventstore import diff, fork, messages, sessions, views
 from eventstore.access import Access, Principal
 from eventstore.committer import Committer
@@ -21,8 +24,11 @@ from projections import registry
 from projections.purge import purge_event, purge_session
 from projections.rebuild import Progress, rebuild
 from projections.verify import verify
+from transports.export_session import Exporter
+from transports.import_file import Importer
 
 WAIT_S_MAX = 60.0
+CONVERSIONS_MAX = 2  # at once, in one server process: each holds a whole session
 OnProgress = Callable[[dict[str, Any]], Awaitable[None]]
 
 
@@ -57,6 +63,9 @@ class Service:
             committer,
         )  # each has a task, which the composer runs
         self._database, self._writer, self._reader = database, writer, writer.reader
+        turns = anyio.CapacityLimiter(CONVERSIONS_MAX)
+        self._exporter = Exporter(settings, database, writer.reader, turns)
+        self._importer = Importer(settings, writer, writer.reader, turns)
 
     @property
     def log_id(self) -> str:
@@ -109,6 +118,10 @@ class Service:
     async def fork(self, who: Principal, snapshot_id: str, text: str) -> Written:
         """Create a session that goes on from a snapshot."""
         return await fork.fork(self._writer, who, await self._find_snapshot(snapshot_id), text)
+
+    async def import_file(self, who: Principal, raw: bytes, agent: str | None, project_id: str) -> Written:
+        """Bring an agent's file in; what is there already is not written again."""
+        return await self._importer.import_file(who, raw, agent, project_id)
 
     # --- reading
 
@@ -166,6 +179,10 @@ class Service:
     async def lineage(self, session_id: str) -> bytes:
         """Return a session with its parents, forks and snapshots as JSON."""
         return await views.lineage(self._database, self._reader, session_id)
+
+    async def export(self, session_id: str, agent: str, target: Target) -> list[bytes]:
+        """Return a session in an agent's own format, with the mapping report, as pieces of a JSON object."""
+        return await self._exporter.export(session_id, agent, target, self.log_id)
 
     # --- looking after the log
 

@@ -139,20 +139,20 @@ def test_one_archives_at_a_time(log: SqlLog):
 # --- what is archived
 
 
-@plant("read_for_archive", "l.session_no = read_for_archive.session_no", "true")
-@plant("read_for_archive", "l.seq > read_for_archive.after_seq", "l.seq >= read_for_archive.after_seq")
-@plant("read_for_archive", "l.seq <= read_for_archive.up_to_seq", "l.seq < read_for_archive.up_to_seq")
-@plant("read_for_archive", "and l.kind in ('message.appended', 'native.recorded')", "")
-@plant("read_for_archive", "limit read_for_archive.max_count", "")
-@plant("read_for_archive", "e.bytes <= read_for_archive.max_bytes or", "")
-@plant("read_for_archive", "or e.nth = 1", "")
-@plant("read_for_archive", "n on n.seq = e.seq", "n on n.seq = e.seq + 1")
+@plant("read_entries", "l.session_no = read_entries.session_no", "true")
+@plant("read_entries", "l.seq > read_entries.after_seq", "l.seq >= read_entries.after_seq")
+@plant("read_entries", "l.seq <= read_entries.up_to_seq", "l.seq < read_entries.up_to_seq")
+@plant("read_entries", "and l.kind in ('message.appended', 'native.recorded')", "")
+@plant("read_entries", "limit read_entries.max_count", "")
+@plant("read_entries", "e.bytes <= read_entries.max_bytes or", "")
+@plant("read_entries", "or e.nth = 1", "")
+@plant("read_entries", "n on n.seq = e.seq", "n on n.seq = e.seq + 1")
 def test_a_sessions_own_messages_and_records_are_read_up_to_a_seq(log: SqlLog):
     log.begin("a", "b")
     log.seqs(log.said("a", natives=b"n"), log.snapped("a", 3), log.recorded("a"), log.said("b"), log.said("a"), log.said("a"))
 
     def read(after: int, up_to: int, count: int = 9, size: int = 10**6) -> list[tuple[int, str, bytes | None]]:
-        rows = log.call("read_for_archive", session_no=1, after_seq=after, up_to_seq=up_to, max_count=count, max_bytes=size)
+        rows = log.call("read_entries", session_no=1, after_seq=after, up_to_seq=up_to, max_count=count, max_bytes=size)
         return [(row["seq"], row["kind"].partition(".")[2], row["native"]) for row in rows]
 
     assert read(0, 7) == [(3, "appended", b"n"), (5, "recorded", None), (7, "appended", None)]

@@ -1,8 +1,12 @@
 """Whoever meets an error code or looks for a setting finds it in the documents."""
 
+import re
+
+from adapters import registry, target
 from eventstore import errors
 from eventstore.errors import StoreError
 from eventstore.settings import Settings
+from transports.rest.errors import STATUS_OF_CODE
 
 
 def test_every_error_code_is_in_the_protocol(repository):
@@ -10,6 +14,22 @@ def test_every_error_code_is_in_the_protocol(repository):
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, StoreError)]
     assert len(kinds) > 10
     assert sorted({kind.code for kind in kinds if f"`{kind.code}`" not in protocol}) == []
+
+
+def test_the_protocol_has_the_status_of_every_code_that_an_answer_may_have(repository):
+    protocol = (repository / "docs" / "protocol.md").read_text("utf-8")
+    told = {code: int(status) for code, status in re.findall(r"^\| `(\w+)` \| (\d{3}) \|", protocol, re.MULTILINE)}
+    assert told == STATUS_OF_CODE
+
+
+def test_every_error_of_an_adapter_has_a_status(repository):
+    kinds = {kind for module in (registry, target) for kind in vars(module).values() if _is_error(kind)} - {StoreError}
+    assert sorted(kind.code for kind in kinds if kind.code not in STATUS_OF_CODE) == []
+    assert len(kinds) >= 4
+
+
+def _is_error(kind):
+    return isinstance(kind, type) and issubclass(kind, StoreError)
 
 
 def test_every_setting_is_in_the_operators_guide(repository):

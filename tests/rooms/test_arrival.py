@@ -1,17 +1,21 @@
 """How a session arrives: the same name however often and by whatever way it is brought, in requests that fit."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from adapters.arrival import batches, creation, digest_of, native_id_of, starter_of
+from adapters.claude_code import reader as claude_code
 from adapters.conversion import Conversion, Message
 from adapters.messages.reader import read
-from adapters.registry import UnknownAgent, UnsupportedFormat, identify, write
-from adapters.session import session_of
+from adapters.registry import NotConverted, UnknownAgent, UnsupportedFormat, identify, write
+from adapters.session import Session, session_of
 from adapters.target import Target, UnknownVersion
 from eventstore.wire.requests import session_body
 
+TRANSCRIPT = Path(__file__).parents[2] / "cli" / "samples" / "relay-timer.jsonl"
 HEADER = b'{"type":"session","schema_version":1,"meta":{}}\n'
 HELLO = b'{"role":"user","content":"hello"}\n'
 
@@ -77,3 +81,26 @@ def test_what_no_writer_is_made_for_is_told():
         write("fortran", session, Target())
     with pytest.raises(UnknownVersion):
         write("claude-code", session, Target(version="99"))
+
+
+def continued(raw: bytes) -> Session:
+    """A session that another agent went on with."""
+    session = session_of(claude_code.read(raw.splitlines(keepends=True)))
+    more = {"role": "user", "content": "from another", "append_id": "x1", "metadata": {"agent_source": "hermes"}}
+    return replace(session, entries=(*session.entries, more))
+
+
+def test_what_was_odd_before_does_not_keep_a_session_from_going_home():
+    """A line that was torn when the agent was killed, say; what others said must still be right."""
+    for torn in (b"", b"not json\n", b'{"torn":'):
+        written = write("claude-code", continued(TRANSCRIPT.read_bytes() + torn), Target(now_ms=1_800_000_000_000))
+        assert b"".join(written.records).startswith(TRANSCRIPT.read_bytes()[:200])
+        assert any(b"from another" in line for line in written.records)
+        assert not torn or any(line.rstrip() == torn.rstrip() for line in written.records)
+
+
+def test_what_the_agent_would_not_take_is_refused():
+    session = session_of(read([HEADER, HELLO]))
+    twice = [{"role": "user", "content": text, "append_id": "m1"} for text in ("a", "b")]
+    with pytest.raises(NotConverted, match="line 4"):
+        write("messages", replace(session, entries=(*session.entries, *twice)), Target())

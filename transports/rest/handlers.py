@@ -63,8 +63,8 @@ async def read_session(request: Request) -> Response:
     hub = service(request)
     after_seq, limit, native = query.seq(request, "after_seq") or 0, query.limit(request), query.flag(request, "native")
     wait_s, log_id = query.wait_s(request), query.text(request, "log_id")
-    work = hub.read(_session_id(request), after_seq, limit, wait_s, native, log_id)
-    ref, page = await (_unless_gone(request, work) if wait_s else work)
+    work = hub.read(session_id_of(request), after_seq, limit, wait_s, native, log_id)
+    ref, page = await (unless_gone(request, work) if wait_s else work)
     key = (after_seq, limit)
     if key not in page.encoded:
         page.encoded[key] = _page(f'"session_id":{quote(ref.session_id)},"messages":[', page, after_seq, hub.log_id)
@@ -73,29 +73,29 @@ async def read_session(request: Request) -> Response:
 
 async def append_messages(request: Request) -> Response:
     expected = query.seq(request, "expected_seq", None)
-    written = await service(request).append(principal(request), _session_id(request), await body_of(request), expected)
+    written = await service(request).append(principal(request), session_id_of(request), await body_of(request), expected)
     return _written(request, written)
 
 
 async def record_native(request: Request) -> Response:
-    written = await service(request).record_native(principal(request), _session_id(request), await body_of(request))
+    written = await service(request).record_native(principal(request), session_id_of(request), await body_of(request))
     return _written(request, written)
 
 
 async def patch_session(request: Request) -> Response:
     append_id = query.text(request, "append_id")
-    written = await service(request).patch_meta(principal(request), _session_id(request), await body_of(request), append_id)
+    written = await service(request).patch_meta(principal(request), session_id_of(request), await body_of(request), append_id)
     return _written(request, written, status=200)
 
 
 async def delete_session(request: Request) -> Response:
     reason = query.text(request, "reason") or ""
-    written = await service(request).delete_session(principal(request), _session_id(request), reason)
+    written = await service(request).delete_session(principal(request), session_id_of(request), reason)
     return _written(request, written, status=200)
 
 
 async def lineage(request: Request) -> Response:
-    return Response(await service(request).lineage(_session_id(request)), media_type=JSON)
+    return Response(await service(request).lineage(session_id_of(request)), media_type=JSON)
 
 
 async def diff(request: Request) -> Response:
@@ -143,7 +143,7 @@ async def read_log(request: Request) -> Response:
     hub = service(request)
     after_seq, limit, wait_s = query.seq(request, "after_seq") or 0, query.limit(request), query.wait_s(request)
     work = hub.read_log(after_seq, limit, wait_s, query.text(request, "log_id"))
-    page = await (_unless_gone(request, work) if wait_s else work)
+    page = await (unless_gone(request, work) if wait_s else work)
     key = (after_seq, limit)
     if key not in page.encoded:
         page.encoded[key] = _page('"events":[', page, after_seq, hub.log_id)
@@ -171,7 +171,7 @@ async def schema(request: Request) -> Response:
     return Response(dump(message_schema()), media_type="application/schema+json")
 
 
-def _session_id(request: Request) -> str:
+def session_id_of(request: Request) -> str:
     session_id: str = request.path_params["session_id"]
     note(request, session_id=session_id[:80])
     return session_id
@@ -199,7 +199,7 @@ def _page(head: str, page: Page, after_seq: int, log_id: str) -> bytes:
     return b",".join(items)
 
 
-async def _unless_gone(request: Request, work: Awaitable[T]) -> T:
+async def unless_gone(request: Request, work: Awaitable[T]) -> T:
     """Return what `work` gives, or stop it and raise ClientGone when the client goes away meanwhile."""
     outcome: list[T] = []
     failure: list[StoreError] = []

@@ -81,7 +81,12 @@ def text(request: Request, name: str) -> str | None:
 
 
 async def body(request: Request, bytes_max: int) -> str:
-    """Return the body's text. Raises TooLarge before more than `bytes_max` is held, InvalidJson, InvalidRequest."""
+    """Return the body's text. Raises as `raw_body`, InvalidJson."""
+    return decode_text(await raw_body(request, bytes_max))
+
+
+async def raw_body(request: Request, bytes_max: int) -> bytes:
+    """Return the body. Raises TooLarge before more than `bytes_max` is held, InvalidRequest."""
     too_large = TooLarge(f"The body is larger than {bytes_max} bytes.", limit="request_bytes_max", value=bytes_max)
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise InvalidRequest("Send the body without Content-Encoding.")
@@ -95,4 +100,4 @@ async def body(request: Request, bytes_max: int) -> str:
         if size > bytes_max:
             raise too_large
         chunks.append(chunk)
-    return decode_text(b"".join(chunks))
+    return b"".join(chunks)

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from transports.rest import admin, handlers, sse
+from transports.rest import admin, exchange, handlers, sse
 
 Handler = Callable[[Request], Awaitable[Any]]
 
@@ -94,6 +94,26 @@ OPERATIONS: tuple[Operation, ...] = (
         {"after_seq": _CURSOR["after_seq"], "log_id": _CURSOR["log_id"]},
     ),
     Operation("GET", "/v1/sessions/{session_id}/lineage", handlers.lineage, "A session with its parents, forks and snapshots"),
+    Operation(
+        "GET",
+        "/v1/sessions/{session_id}/export",
+        exchange.export_session,
+        "A session as an agent's own files, with the mapping report",
+        {
+            "to": "The agent to write it for: claude-code, hermes, messages, opencode, ….",
+            "version": "The agent's version to write for; the newest known where absent.",
+            "cwd": "The working directory on the agent's host; the original one where absent.",
+            "model": "provider/model to go on with, for agents that need one.",
+        },
+    ),
+    Operation(
+        "POST",
+        "/v1/import",
+        exchange.import_file,
+        "Bring an agent's file in; what is there already is not written again",
+        {"project_id": "The project that it goes to.", "agent": "The agent that wrote it; told by its content where absent."},
+        "the agent's file, as it is",
+    ),
     Operation(
         "POST",
         "/v1/snapshots",

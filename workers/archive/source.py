@@ -65,7 +65,7 @@ class Source:
         """Yield pages of the lines that a session has in a range of seqs: of its messages, and of its events."""
         while True:
             rows = await self._database.call(
-                "read_for_archive",
+                "read_entries",
                 session_no=ref.session_no,
                 after_seq=after_seq,
                 up_to_seq=up_to_seq,

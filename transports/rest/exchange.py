@@ -1,0 +1,46 @@
+"""Handlers that exchange whole sessions with agents: a file in, files out."""
+
+from collections import deque
+from collections.abc import AsyncIterator
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from adapters.target import Target
+from eventstore.errors import InvalidRequest
+from eventstore.wire.codec import dump
+from eventstore.wire.requests import check_project_id
+from transports.rest import query
+from transports.rest.handlers import JSON, note, principal, service, session_id_of, unless_gone
+
+
+async def export_session(request: Request) -> Response:
+    agent = query.text(request, "to")
+    if not agent:
+        raise InvalidRequest("`to` is needed: the agent to write the session for.")
+    provider, _, model = (query.text(request, "model") or "").rpartition("/")
+    target = Target(
+        cwd=query.text(request, "cwd") or "", version=query.text(request, "version") or "", provider=provider, model=model
+    )
+    pieces = deque(await unless_gone(request, service(request).export(session_id_of(request), agent, target)))
+    length = str(sum(map(len, pieces)))
+    return StreamingResponse(_emptied(pieces), headers={"Content-Length": length}, media_type=JSON)
+
+
+async def import_file(request: Request) -> Response:
+    hub = service(request)
+    agent, project_id = query.text(request, "agent"), check_project_id(query.text(request, "project_id"))
+    if request.headers.get("content-type", "").lower().startswith("multipart/"):
+        raise InvalidRequest("Send the file itself as the body, as `curl --data-binary @FILE` does, not a form.")
+    raw = await query.raw_body(request, hub.settings.request_bytes_max)
+    if not raw:
+        raise InvalidRequest("The body is empty; it must be the agent's file.")
+    written = await hub.import_file(principal(request), raw, agent, project_id)
+    note(request, session_id=written.answer["session_id"])
+    return Response(dump(written.answer | {"log_id": hub.log_id}), 200 if written.duplicate else 201, media_type=JSON)
+
+
+async def _emptied(pieces: deque[bytes]) -> AsyncIterator[bytes]:
+    """The pieces in order, each let go of when it is sent."""
+    while pieces:
+        yield pieces.popleft()
