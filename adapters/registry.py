@@ -134,10 +134,15 @@ def write(agent: str, session: Session, target: Target, subagents: Sequence[Sess
     """
     check_target(agent)
     written = WRITERS[agent].write(session, target, subagents)
-    problems = WRITERS[agent].problems(written.records)
+    check(agent, written.records, session, target)
+    return written
+
+
+def check(agent: str, records: Iterable[Any], session: Session, target: Target) -> None:
+    """Raise NotConverted for what the agent would refuse of the records that a session was written as; see `write`."""
+    problems = WRITERS[agent].problems(list(records))
     if problems:
         _refuse(agent, problems, _of_home(agent, session, target))
-    return written
 
 
 def check_target(agent: str) -> None:

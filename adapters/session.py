@@ -4,7 +4,7 @@ Its values are those of `eventstore.wire.codec`: plain Python, numbers may be `c
 surrogates.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adapters.conversion import Conversion, Json, Message, NativeRecords
@@ -15,11 +15,11 @@ class Session:
     """A session as the hub gives it out, or as a `messages` file holds it.
 
     `entries` stand in order: standard messages (with `native` where they have it) and native records
-    (`{agent, version, records[, append_id]}`).
+    (`{agent, version, records[, append_id]}`). They may be looked up one by one, from a disk: then `messages` is to be shunned.
     """
 
     meta: Json
-    entries: tuple[Json, ...]
+    entries: Sequence[Json]
     # What the first line of a `messages` file says besides: `native`, and fields we do not know. A hub has no place for it.
     header: Json = field(default_factory=dict)
 
@@ -34,7 +34,14 @@ class Session:
 
 def session_of(conversion: Conversion) -> Session:
     """Return what a reader read as a session to write, with no hub in between."""
-    return Session(conversion.meta, tuple(map(_as_it_came, conversion.entries)), conversion.header)
+    return Session(conversion.meta, tuple(map(as_it_came, conversion.entries)), conversion.header)
+
+
+def as_it_came(entry: Message | NativeRecords) -> Json:
+    """Return the body of what a reader read, less the append_id where the reader had to make one up."""
+    if not entry.has_made_id:
+        return entry.body
+    return {key: value for key, value in entry.body.items() if key != "append_id"}
 
 
 def is_message(entry: Json) -> bool:
@@ -70,10 +77,3 @@ def place_of(message: Json, index: int) -> str:
     """How a report names a message: by its seq where it has one, else by its place, from 1."""
     seq = message.get("seq")
     return f"message {index + 1}" if seq is None else f"seq {seq}"
-
-
-def _as_it_came(entry: Message | NativeRecords) -> Json:
-    """The body; less the append_id where the reader had to make one up."""
-    if not entry.has_made_id:
-        return entry.body
-    return {key: value for key, value in entry.body.items() if key != "append_id"}

@@ -3,22 +3,25 @@
 import argparse
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from adapters.conversion import Conversion, Json
+from adapters.conversion import Conversion
 from adapters.registry import WRITERS, write
-from adapters.session import Session, is_message, session_of
+from adapters.session import Session, session_of
 from adapters.target import Target
 from adapters.written import Written
+from cli.cleaning import Cleaner
 from cli.containers import read_from_database, write_file
 from cli.containers_sqlite import is_database
+from cli.convert_stream import LINES, Converted, convert_lines
 from cli.report_view import is_lossy, show_report
-from cli.stores import AGENTS, load, of_file, subagents_of
+from cli.stores import AGENTS, Source, load, of_file, subagents_of
 from cli.terminal import Screen, counted
-from eventstore.redact import MESSAGE, NATIVE, Redactor
+from eventstore.redact import Redactor
 from eventstore.settings import load_settings
-from eventstore.wire.codec import dump, parse
+from eventstore.wire.codec import dump
 
 
 def register(verbs: Any) -> None:
@@ -50,69 +53,82 @@ def register(verbs: Any) -> None:
 
 
 def run_convert(options: argparse.Namespace) -> int:
-    conversion, children = _load(options)
-    hits: dict[str, int] = {}
-    redactor = Redactor(not options.no_redact, load_settings(os.environ).redaction_allow)
-    session, *subagents = [_redacted(session_of(one), redactor, hits) for one in (conversion, *children)]
+    cleaner = Cleaner(Redactor(not options.no_redact, load_settings(os.environ).redaction_allow))
     provider, _, model = options.model.rpartition("/")
     now_ms = time.time_ns() // 1_000_000
     target = Target(session_id=options.session_id, cwd=options.cwd, now_ms=now_ms, provider=provider, model=model)
-    written = write(options.target, session, target, subagents)
-    report: dict[str, Any] = {
-        "left_out": _put(written, options.output),
-        "read": conversion.report,
-        "written": written.report,
-        "redactions": hits,
-        "session_id": written.session_id,
-    }
+    source = None
+    if not (options.input.is_file() and is_database(options.input)):
+        source = of_file(options.input, options.source)
+    if source and source.agent in LINES and options.target in LINES:
+        done = convert_lines(source, options.target, options.output, target, cleaner)
+    else:
+        done = _convert_whole(options, source, target, cleaner)
+    report = _report(done, cleaner)
     if options.report:
         options.report.write_text(dump(report) + "\n", "utf-8")
-    _tell(options, written, report)
-    is_less = report["left_out"] or is_lossy(report["read"]) or is_lossy(report["written"])
-    return int(options.strict and bool(is_less))
+    _tell(options, done, report)
+    is_less = any(one.left_out or is_lossy(one.read) or is_lossy(one.written) for one in done)
+    return int(options.strict and is_less)
 
 
-def _load(options: argparse.Namespace) -> tuple[Conversion, list[Conversion]]:
-    """The session of the file, and those of its sub-agents."""
-    if options.input.is_file() and is_database(options.input):
-        return read_from_database(options.input, options.source, options.session), []
-    loaded = load(of_file(options.input, options.source))
-    children = [load(source, loaded.conversion.subagents) for source in subagents_of(loaded.source, loaded.native_id)]
-    return loaded.conversion, [child.conversion for child in children]
+def _convert_whole(options: argparse.Namespace, source: Source | None, target: Target, cleaner: Cleaner) -> list[Converted]:
+    """Convert with the session in memory: where one of the two formats is a document or a database."""
+    conversions = _load(options, source)
+    cleaned = [_cleaned(session_of(conversion), cleaner) for conversion in conversions]
+    written = write(options.target, cleaned[0], target, cleaned[1:])
+    files = [written, *written.subagents]
+    left_out = [write_file(one, _place(one, options.output, at)) for at, one in enumerate(files)]
+    return [
+        Converted(one.session_id, conversion.report, one.report, tuple(missing))
+        for conversion, one, missing in zip(conversions, files, left_out, strict=True)
+    ]
 
 
-def _redacted(session: Session, redactor: Redactor, hits: dict[str, int]) -> Session:
-    """The session without the secrets that the rules know, counted by rule."""
-
-    def clean(entry: Json) -> Json:
-        found = redactor.clean(dump(entry), MESSAGE if is_message(entry) else NATIVE)
-        for rule, count in found.hits.items():
-            hits[rule] = hits.get(rule, 0) + count
-        cleaned: Json = parse(found.text) if found.hits else entry
-        return cleaned
-
-    return Session(session.meta, tuple(map(clean, session.entries)), session.header)
+def _load(options: argparse.Namespace, source: Source | None) -> list[Conversion]:
+    """The session of the file, then those of its sub-agents."""
+    if source is None:
+        return [read_from_database(options.input, options.source, options.session)]
+    loaded = load(source)
+    children = [load(child, loaded.conversion.subagents) for child in subagents_of(loaded.source, loaded.native_id)]
+    return [one.conversion for one in (loaded, *children)]
 
 
-def _put(written: Written, output: Path) -> list[str]:
-    """Write the file, and sub-agents' files in a folder beside it; returns what the container cannot hold."""
-    left_out = write_file(written, output)
-    for child in written.subagents:
-        left_out += write_file(child, output.with_suffix("") / Path(child.path or f"{child.session_id}.jsonl").name)
-    return left_out
+def _cleaned(session: Session, cleaner: Cleaner) -> Session:
+    return Session(session.meta, tuple(entry for entry, _ in cleaner.clean(session.entries)), session.header)
 
 
-def _tell(options: argparse.Namespace, written: Written, report: dict[str, Any]) -> None:
+def _place(written: Written, output: Path, at: int) -> Path:
+    """The file of the session; sub-agents' in a folder beside it."""
+    return output.with_suffix("") / Path(written.path or f"{written.session_id}.jsonl").name if at else output
+
+
+def _report(done: Sequence[Converted], cleaner: Cleaner) -> dict[str, Any]:
+    first, *subagents = done
+    return {
+        "left_out": [line for one in done for line in one.left_out],
+        "read": first.read,
+        "written": first.written,
+        "redactions": cleaner.hits,
+        "session_id": first.session_id,
+        "subagents": [{"session_id": one.session_id, "read": one.read, "written": one.written} for one in subagents],
+    }
+
+
+def _tell(options: argparse.Namespace, done: Sequence[Converted], report: dict[str, Any]) -> None:
     screen = Screen()
     if options.json:
         screen.line(dump(report))
         return
-    screen.line(f"{options.input} → {options.output}: {written.agent} session {written.session_id}")
-    for name in ("read", "written"):
-        screen.line(f"  {name} {report[name]['agent']} {report[name]['version']}".rstrip())
-        show_report(screen, report[name])
-    for one in report["left_out"]:
-        screen.block(f"not held by the file: {one}", indent=8, style="red")
+    screen.line(f"{options.input} → {options.output}: {options.target} session {report['session_id']}")
+    for at, one in enumerate(done):
+        if at:
+            screen.line(f"  sub-agent {one.session_id}")
+        for word, told in (("read", one.read), ("written", one.written)):
+            screen.line(f"  {word} {told['agent']} {told['version']}".rstrip())
+            show_report(screen, told)
+    for line in report["left_out"]:
+        screen.block(f"not held by the file: {line}", indent=8, style="red")
     if report["redactions"]:
         counts = ", ".join(f"{rule} {counted(count, 'time')}" for rule, count in report["redactions"].items())
         screen.line(f"  redacted: {counts}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.arrival import native_id_of, starter_of
-from adapters.claude_code.reader import read_subagent
+from adapters.claude_code import reader as claude_code
 from adapters.conversion import Conversion
 from adapters.registry import LINES_LOOKED_AT, READERS, identify
 from eventstore.errors import StoreError
@@ -118,14 +118,21 @@ def load(source: Source, call_ids: Mapping[str, str] | None = None) -> Loaded:
     try:
         with path.open("rb") as lines:
             if source.is_subagent:
-                call_id = (call_ids or {}).get(path.stem.removeprefix("agent-"), "")
-                conversion = read_subagent(lines, sidecar=_sidecar(path), tool_use_id=call_id)
+                conversion = claude_code.Reading(list(lines), link_of(source, call_ids)).whole()
             else:
                 conversion = READERS[source.agent].read(lines)
     except OSError as error:
         raise NoSuchFile(f"{path} cannot be read: {error.strerror or 'no reason given'}.") from None
     is_subagent = isinstance(conversion.meta.get("subagent"), dict)
     return Loaded(source, _native_id(source, conversion, is_subagent), starter_of(conversion), conversion)
+
+
+def link_of(source: Source, call_ids: Mapping[str, str] | None = None) -> dict[str, Any] | None:
+    """Return what is known of the call that started a sub-agent; None for a session that is none's. `call_ids`: see `load`."""
+    if not source.is_subagent:
+        return None
+    call_id = (call_ids or {}).get(source.path.stem.removeprefix("agent-"), "")
+    return claude_code.link_of(_sidecar(source.path), call_id)
 
 
 def _native_id(source: Source, conversion: Conversion, is_subagent: bool) -> str:

@@ -74,6 +74,14 @@ class Redactor:
         cleaned, hits = self._clean(text, lambda json: self._in_json(json, exempt, 0))
         return Redacted(cleaned, MappingProxyType(hits), _SEAL)
 
+    def clean_string(self, value: str, path: tuple[str | int, ...], exempt: Exempt = NOTHING) -> tuple[str, dict[str, int]]:
+        """Return one string of a JSON value as `clean` leaves it in the value's text, and how often each rule hit.
+
+        For strings so long that a text around them would be too much. `path`: the keys and indexes that lead to it.
+        """
+        name = path[-1] if path and isinstance(path[-1], str) else ""
+        return self._clean(value, lambda text: self._in_value(StringToken(0, 0, text, path, False), name, exempt, 0))
+
     def clean_text(self, text: str) -> tuple[str, dict[str, int]]:
         """Return a plain text without secrets, and how often each rule hit."""
         return self._clean(text, lambda plain: self._in_string(plain, NOTHING, 0))

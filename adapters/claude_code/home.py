@@ -6,12 +6,13 @@
 3. A message whose record cannot be laid together again is foreign: it is converted from what it says.
 """
 
+from array import array
 from base64 import b64decode
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from itertools import groupby
+from typing import Any, overload
 
 from adapters.claude_code.messages import Around, convert
 from adapters.claude_code.records import AGENT, Line, facts
@@ -19,6 +20,7 @@ from adapters.conversion import Json
 from adapters.fates_out import EDITED, HUBS_OWN, NO_PLACE, is_hubs
 from adapters.json_lines import Parsed, parse_line
 from adapters.leaves import CONVERTED, Fate, Path, account
+from adapters.pieces import encoded
 from adapters.report import Report
 from adapters.said import lay
 from adapters.session import Session, is_message, native_of, place_of
@@ -27,6 +29,9 @@ from eventstore.wire import codec
 
 OUTDATED = "a newer record of this line counts"
 UNUSABLE = "its record is not whole; written from what the message says"
+
+RECENT_MAX = 4096  # names that are kept as one string while lines come that mention them
+Held = tuple[Json | None, bytes]  # a line's value, or None and its text
 
 _COMPARED = ("role", "content", "tool_calls", "tool_call_id", "thinking")
 _READERS = frozenset({*_COMPARED, "created_at", "metadata"})
@@ -37,45 +42,93 @@ _READERS_METADATA = frozenset(
 
 @dataclass(slots=True)
 class HomeLine:
-    """A line to write. `record` is its value where it may be rewritten, else `raw` is its text. `message`: its message."""
+    """A line to write: where the session holds it, and what of it is written otherwise. `message`: the index of its message."""
 
     number: int
-    order: int
+    order: int  # of its entry in the session
+    part: int  # of its record among the entry's; -1 where the entry is a message
     line: Line
-    record: Json | None
-    raw: bytes
+    is_value: bool  # a value, which may be rewritten; else a text
     message: int | None = None
-
-    def to_bytes(self) -> bytes:
-        return self.raw if self.record is None else codec.dump(self.record).encode()
+    changes: Json = field(default_factory=dict)
 
 
-@dataclass(slots=True)
 class Home:
-    """Lines in the order of the file; by index of a message, the line it came from; the messages to be converted."""
+    """Lines in the order of the file; by index of a message, the line it came from; the messages to be converted.
 
-    lines: list[HomeLine] = field(default_factory=list)
-    of_message: dict[int, HomeLine] = field(default_factory=dict)
-    foreign: list[int] = field(default_factory=list)
-    spoken: dict[int, HomeLine] = field(default_factory=dict)  # by number: the newest line that is a message
+    Of what the lines hold, no more is kept than the branch rule needs: it is looked up in the session, whenever it is asked for.
+    """
+
+    def __init__(self, entries: Sequence[Json]) -> None:
+        self._entries = entries
+        self._places: array[int] = array("q")  # of each message among the entries
+        self.lines: list[HomeLine] = []
+        self.of_message: dict[int, HomeLine] = {}
+        self.foreign: list[int] = []
+        self.spoken: dict[int, HomeLine] = {}  # by number: the newest line that is a message
+        self._recent: dict[str, str] = {}
+
+    @property
+    def messages(self) -> Sequence[Json]:
+        return _Messages(self._entries, self._places)
+
+    def add_message(self, order: int) -> int:
+        """Return the index of the message that stands at `order` among the entries."""
+        self._places.append(order)
+        return len(self._places) - 1
+
+    def held(self, line: HomeLine) -> Held:
+        """Return what a line holds, as it came."""
+        entry = self._entries[line.order]
+        held = _laid(entry["native"], entry) if line.part < 0 else _kept(entry["records"][line.part])
+        assert held is not None
+        return held
+
+    def pieces(self, line: HomeLine) -> Iterator[bytes]:
+        """Yield the line as it is written, without its end."""
+        record, raw = self.held(line)
+        return iter((raw,)) if record is None else encoded(record | line.changes)
+
+    def once(self, text: str) -> str:
+        """The same string for equal ones that stand near to each other."""
+        if len(self._recent) >= RECENT_MAX:
+            self._recent.clear()
+        return self._recent.setdefault(text, text)
+
+
+class _Messages(Sequence[Json]):
+    """The messages among a session's entries."""
+
+    def __init__(self, entries: Sequence[Json], places: Sequence[int]) -> None:
+        self._entries, self._places = entries, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Json: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Json]: ...
+    def __getitem__(self, index: int | slice) -> Json | Sequence[Json]:
+        if isinstance(index, slice):
+            return _Messages(self._entries, self._places[index])
+        return self._entries[self._places[index]]
 
 
 def gather(session: Session, report: Report) -> Home:
     """Return the lines of a session that came from Claude Code, and count them."""
-    home = Home()
-    index = -1
+    home = Home(session.entries)
     for order, entry in enumerate(session.entries):
         if is_message(entry):
-            index += 1
-            _add_message(home, entry, index, order, report)
+            _add_message(home, entry, home.add_message(order), order, report)
         elif entry.get("agent") == AGENT:
-            home.lines += _native_lines(entry, order, report)
+            _add_natives(home, entry, order, report)
         else:
             count = max(1, len(entry["records"]))
             report.found("lines", count)
             report.note("kept_native", "lines/other agent", "records of another agent", f"entry {order + 1}", count)
     home.lines = _newest(home, report)
-    _account(home, session.messages, report)
+    _account(home, report)
     return home
 
 
@@ -88,70 +141,82 @@ def _add_message(home: Home, message: Json, index: int, order: int, report: Repo
     if part and number in home.spoken:
         home.of_message[index] = home.spoken[number]
         return
-    line = _laid(native, message, number, order) if number and not part else None
-    if line is None:
+    held = _laid(native, message) if number and not part else None
+    if held is None:
         report.warn("entries/" + message["role"], UNUSABLE, place_of(message, index))
         home.foreign.append(index)
         return
+    line = _home_line(home, held, number, order, -1)
     line.message = index
     home.lines.append(line)
     home.of_message[index] = home.spoken[number] = line
 
 
-def _laid(native: Json, message: Json, number: int, order: int) -> HomeLine | None:
+def _laid(native: Json, message: Json) -> Held | None:
     """The line of a message, or None when its record is not whole."""
     raw, record = native.get("raw"), native.get("record")
     if isinstance(raw, str):
-        return _text_line(raw, number, order)
+        return None, raw.encode("utf-8", "surrogatepass")
     if not isinstance(record, dict):
         return None
     try:
-        value = lay(record, message, native.get("said", ()))
+        return _value(lay(record, message, native.get("said", ())))
     except (KeyError, IndexError, TypeError, ValueError, InvalidJson):
         return None
-    return _line(value, number, order)
 
 
-def _native_lines(entry: Json, order: int, report: Report) -> Iterator[HomeLine]:
-    for record in entry["records"]:
-        match record:
-            case {"line": number, "record": value} if at := _number(number):
-                yield _line(value, at, order)
-            case {"line": number, "raw": str(text)} if at := _number(number):
-                yield _text_line(text, at, order)
-            case {"line": number, "base64": str(text)} if (at := _number(number)) and (raw := _decoded(text)) is not None:
-                yield HomeLine(at, order, Line(at, "not UTF-8"), None, raw)
-            case _:
-                report.found("lines")
-                report.note("dropped", "lines/unreadable", "a native record that names no line", f"entry {order + 1}")
+def _kept(record: Any) -> Held | None:
+    """The line that a native record holds, or None where it is none that the reader made."""
+    match record:
+        case {"record": value}:
+            return _value(value)
+        case {"raw": str(text)}:
+            return None, text.encode("utf-8", "surrogatepass")
+        case {"base64": str(text)} if (raw := _decoded(text)) is not None:
+            return None, raw
+    return None
 
 
-def _line(value: Any, number: int, order: int) -> HomeLine:
-    if isinstance(value, dict):
-        return HomeLine(number, order, facts(number, Parsed(None, value, "", True)), value, b"")
-    return HomeLine(number, order, Line(number, "JSON, but no object"), None, codec.dump(value).encode())
+def _value(value: Any) -> Held:
+    return (value, b"") if isinstance(value, dict) else (None, codec.dump(value).encode())
 
 
-def _text_line(text: str, number: int, order: int) -> HomeLine:
-    raw = text.encode("utf-8", "surrogatepass")
-    return HomeLine(number, order, facts(number, parse_line(raw)), None, raw)
+def _add_natives(home: Home, entry: Json, order: int, report: Report) -> None:
+    for part, record in enumerate(entry["records"]):
+        number = _number(record.get("line")) if isinstance(record, dict) else 0
+        held = _kept(record) if number else None
+        if held is None:
+            report.found("lines")
+            report.note("dropped", "lines/unreadable", "a native record that names no line", f"entry {order + 1}")
+        else:
+            home.lines.append(_home_line(home, held, number, order, part))
+
+
+def _home_line(home: Home, held: Held, number: int, order: int, part: int) -> HomeLine:
+    return HomeLine(number, order, part, facts(number, _parsed(held), home.once), held[0] is not None)
+
+
+def _parsed(held: Held) -> Parsed:
+    record, raw = held
+    return parse_line(raw) if record is None else Parsed(None, record, "", True)
 
 
 def _newest(home: Home, report: Report) -> list[HomeLine]:
     """The lines to write, in the order of the file (law 2)."""
-    by_number: dict[int, list[HomeLine]] = defaultdict(list)
-    for line in home.lines:
-        by_number[line.number].append(line)
     report.found("lines", len(home.lines))
     chosen: list[HomeLine] = []
-    for number in sorted(by_number):
-        lines = by_number[number]
+    for _, group in groupby(sorted(home.lines, key=_place), key=_place):
+        lines = list(group)
         taken = lines if len(lines) == 1 else _of_one_number(lines)
         chosen += taken
         report.converted("lines", len(taken))
         for line in lines if len(lines) > len(taken) else ():
             _account_repeat(home, line, taken, report)
     return chosen
+
+
+def _place(line: HomeLine) -> int:
+    return line.number
 
 
 def _of_one_number(lines: Sequence[HomeLine]) -> list[HomeLine]:
@@ -170,21 +235,22 @@ def _account_repeat(home: Home, line: HomeLine, taken: Sequence[HomeLine], repor
         return
     same = next((other for other in taken if other.line.uuid == line.line.uuid), taken[-1])
     home.of_message |= {index: same for index, of in home.of_message.items() if of is line}
-    if line.to_bytes() == same.to_bytes():
+    if b"".join(home.pieces(line)) == b"".join(home.pieces(same)):
         report.converted("lines")
     else:
         report.note("dropped", "lines/outdated", OUTDATED, f"line {line.number}")
 
 
-def _account(home: Home, messages: Sequence[Json], report: Report) -> None:
+def _account(home: Home, report: Report) -> None:
     """Count every leaf of the messages that go home: what the record says is converted."""
-    said: dict[int, list[Json]] = {}
+    messages = home.messages
+    before: HomeLine | None = None
+    bodies: list[Json] = []
     for index, line in home.of_message.items():
         message = messages[index]
         part = _number((message["native"]).get("part", 0))
-        if id(line) not in said:
-            said[id(line)] = _said(line, message)
-        bodies = said[id(line)]
+        if line is not before:
+            before, bodies = line, _said(home, line, message)
         changed = _changed(message, bodies[part] if part < len(bodies) else {})
         report.found("entries")
         report.converted("entries")
@@ -201,13 +267,11 @@ def _fate(changed: frozenset[str], path: Path, value: Any) -> Fate:
     return CONVERTED if path[0] in _READERS and (path[0] != "metadata" or path[1:2] in _READERS_METADATA) else NO_PLACE
 
 
-def _said(line: HomeLine, message: Json) -> list[Json]:
+def _said(home: Home, line: HomeLine, message: Json) -> list[Json]:
     """What a line says as messages, read again."""
-    parsed = Parsed(None, line.record, "", True)
-    if line.record is None:
-        parsed = parse_line(line.raw)
+    held = home.held(line)
     digest = str(message.get("append_id", "")).rpartition(":")[2]
-    return [made.body for made in convert(line.line, line.raw, parsed, Around(None, None, False), digest).messages]
+    return [made.body for made in convert(line.line, held[1], _parsed(held), Around(None, None, False), digest).messages]
 
 
 def _changed(message: Json, said: Json) -> frozenset[str]:

@@ -52,16 +52,23 @@ def read_subagent(
 ) -> Conversion:
     """Convert a sub-agent's transcript; `meta.subagent` links it to the session and the call that started it.
 
+    `sidecar` and `tool_use_id`: see `link_of`.
+    """
+    return Reading(list(lines), link_of(sidecar, tool_use_id), is_final=is_final).whole()
+
+
+def link_of(sidecar: Json | None, tool_use_id: str) -> Json:
+    """Return what is known of the call that started a sub-agent.
+
     `sidecar` is the value of `agent-<id>.meta.json`, where there is one; else the parent's `Conversion.subagents` may
     tell the `tool_use_id`.
     """
     told = sidecar or {}
-    link = {
+    return {
         "tool_use_id": text_of(told, "toolUseId") or tool_use_id,
         "agent_type": text_of(told, "agentType"),
         "parent_agent_id": text_of(told, "parentAgentId"),
     }
-    return Reading(list(lines), link, is_final=is_final).whole()
 
 
 class Reading:
@@ -85,6 +92,7 @@ class Reading:
         self._held = {index + 1 for index in open_block if self._is_kept(index + 1)}
         self.version = file.meta.version or "unknown"
         self.meta = self._meta(link or {})
+        self.header: Json = {}
         self.subagents: Mapping[str, str] = file.meta.subagents
         self._report = Report(AGENT, self.version, "to_standard")
 

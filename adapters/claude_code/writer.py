@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from adapters.claude_code.chain import Chain, Envelope, moment_ms
+from adapters.claude_code.elsewhere import moved, sidecar_of
 from adapters.claude_code.foreign import Foreign
 from adapters.claude_code.home import Home, HomeLine, gather
 from adapters.claude_code.live_branch import Tree, newest_leaf, subagent_branch
@@ -27,6 +28,7 @@ from adapters.claude_code.records import AGENT
 from adapters.conversion import Json
 from adapters.json_lines import text_of
 from adapters.pairing import PairedCall, Pairing, digest, pair
+from adapters.pieces import encoded
 from adapters.report import Report
 from adapters.session import Session, metadata_of
 from adapters.target import Target, UnknownVersion
@@ -40,69 +42,97 @@ _known_version = re.compile(r"[12]\.\d{1,4}\.\d{1,4}", re.ASCII)
 
 def write(session: Session, target: Target, subagents: Sequence[Session] = ()) -> Written:
     """Return the transcript's lines, and those of its sub-agents as files of their own. Raises UnknownVersion."""
-    if target.version and not _known_version.fullmatch(target.version):
-        raise UnknownVersion(f"Claude Code {target.version[:40]!a} is not known; known are 1.x and 2.x, newest {NEWEST}.")
-    version = target.version or NEWEST
-    work = _Work(session, target, version, _session_id(session, target), isinstance(session.meta.get("subagent"), dict))
-    children = tuple(_Work(child, target, version, work.envelope.session_id, is_subagent=True) for child in subagents)
-    return replace(_written(work, {}), subagents=tuple(_written(child, work.call_ids) for child in children))
+    writing = Writing(session, target)
+    children = tuple(Writing(child, target, parent=writing) for child in subagents)
+    return replace(writing.whole(), subagents=tuple(child.whole() for child in children))
 
 
-def _written(work: "_Work", call_ids: Mapping[str, str]) -> Written:
-    envelope = work.envelope
-    lines = tuple(line + b"\n" for line in work.lines())
-    folder = f"projects/{project_key(envelope.cwd)}/{envelope.session_id}"
-    return Written(
-        agent=AGENT,
-        version=envelope.version,
-        session_id=f"agent-{envelope.agent_id}" if envelope.agent_id else envelope.session_id,
-        records=lines,
-        report=work.report.to_dict(),
-        path=f"{folder}/subagents/agent-{envelope.agent_id}.jsonl" if envelope.agent_id else f"{folder}.jsonl",
-        sidecar=_sidecar(work.session.meta, call_ids),
-    )
+class Writing:
+    """One file: its home lines, its runs of foreign messages, and how they stand together. `lines` is to be taken once.
 
+    What is at home is looked up in the session when its turn comes; what is foreign is in memory. Raises UnknownVersion.
+    """
 
-class _Work:
-    """One file: its home lines, its runs of foreign messages, and how they stand together."""
-
-    def __init__(self, session: Session, target: Target, version: str, session_id: str, is_subagent: bool) -> None:
-        self.report = Report(AGENT, version, "from_standard")
+    def __init__(self, session: Session, target: Target, parent: "Writing | None" = None) -> None:
+        if target.version and not _known_version.fullmatch(target.version):
+            raise UnknownVersion(f"Claude Code {target.version[:40]!a} is not known; known are 1.x and 2.x, newest {NEWEST}.")
+        version = target.version or NEWEST
+        self._parent = parent
+        self._report = Report(AGENT, version, "from_standard")
         self.session, self.target = session, target
-        self.messages = session.messages
-        self.home = gather(session, self.report)
-        self.envelope = self._envelope(version, session_id, is_subagent)
-        self.pairing = self._pair()
-        self.names = _names(self.messages)
-        self._foreign = Foreign(self.messages, self.names, self.pairing, target.model, self.report)
+        self.home = gather(session, self._report)
+        self.messages = self.home.messages
+        session_id = parent.envelope.session_id if parent else _session_id(session, target, self.messages)
+        is_subagent = parent is not None or isinstance(session.meta.get("subagent"), dict)
+        self.envelope: Envelope = self._envelope(version, session_id, is_subagent)
+        self.pairing = self._pair() if self.home.foreign else Pairing()
+        self.names = _names(self.messages) if self.home.foreign else []
+        self._foreign = Foreign(self.messages, self.names, self.pairing, target.model, self._report)
+
+    @property
+    def session_id(self) -> str:
+        """The agent's own id of what is written."""
+        return f"agent-{self.envelope.agent_id}" if self.envelope.agent_id else self.envelope.session_id
+
+    @property
+    def path(self) -> str:
+        """Where the file belongs in the agent's store."""
+        folder = f"projects/{project_key(self.envelope.cwd)}/{self.envelope.session_id}"
+        return f"{folder}/subagents/{self.session_id}.jsonl" if self.envelope.agent_id else f"{folder}.jsonl"
+
+    @property
+    def sidecar(self) -> Json | None:
+        """What belongs beside a sub-agent's file."""
+        return sidecar_of(self.session.meta, self._parent.call_ids if self._parent else {})
+
+    def whole(self) -> Written:
+        """Return all of it at once."""
+        lines = tuple(b"".join(line) + b"\n" for line in self.lines())
+        return Written(
+            agent=AGENT,
+            version=self.envelope.version,
+            session_id=self.session_id,
+            records=lines,
+            report=self.report(),
+            path=self.path,
+            sidecar=self.sidecar,
+        )
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the file."""
+        for line in self.lines():
+            yield from line
+            yield b"\n"
+
+    def report(self) -> Json:
+        """Return the report, once all lines have been taken."""
+        return self._report.to_dict()
 
     @property
     def call_ids(self) -> Mapping[str, str]:
         """The ids that calls have here, by those they have in the session."""
         return {call.call["id"]: call.id for calls in self.pairing.calls.values() for call in calls}
 
-    def lines(self) -> list[bytes]:
-        """Return the file's lines, without line ends."""
+    def lines(self) -> Iterator[Iterator[bytes]]:
+        """Yield the file's lines in pieces, without line ends."""
         self._rewrite()
         runs: dict[int | None, list[list[int]]] = defaultdict(list)
         for run in _runs(self.home, len(self.messages)):
             runs[self._place(run)].append(run)
         written = {place: self._write(of_place, place) for place, of_place in runs.items()}
         self._mend(written)
-        out: list[bytes] = []
         for line in self.home.lines:
-            out += map(_to_bytes, written.pop(line.number, ()))
-            out.append(line.to_bytes())
-        out += map(_to_bytes, written.get(None, ()))
+            yield from map(encoded, written.pop(line.number, ()))
+            yield self.home.pieces(line)
+        yield from map(encoded, written.get(None, ()))
         if runs and not self.home.lines and not self.envelope.agent_id:
-            out.append(_to_bytes(self._title()))
-        return out
+            yield encoded(self._title())
 
     def _envelope(self, version: str, session_id: str, is_subagent: bool) -> Envelope:
         meta = self.session.meta
         cwd = self.target.cwd or text_of(meta, "cwd") or "/"
         if self.home.foreign and not (self.target.cwd or text_of(meta, "cwd")):
-            self.report.warn("fields/cwd", "no working directory is known: the agent lists the session in the root folder", "")
+            self._report.warn("fields/cwd", "no working directory is known: the agent lists the session in the root folder", "")
         agent_id = ""
         if is_subagent:
             link = meta.get("subagent")
@@ -156,32 +186,30 @@ class _Work:
     def _rewrite(self) -> None:
         """Give the lines at home another session id or working directory, where the target asks for it."""
         old_id, old_cwd = text_of(self.session.meta, "native_session_id"), text_of(self.session.meta, "cwd")
-        new_id = self.envelope.session_id if self.target.session_id else ""
-        for line in self.home.lines:
-            record = line.record
-            if record is None:
-                continue
-            if new_id and new_id != old_id and isinstance(record.get("sessionId"), str) and record["sessionId"] != new_id:
-                line.record = record = record | {"sessionId": new_id}
-                self.report.warn("lines/sessionId", "the session has another id here", f"line {line.number}")
-            cwd = _moved(record.get("cwd"), old_cwd, self.target.cwd)
+        new_id = self.envelope.session_id if self.target.session_id and self.envelope.session_id != old_id else ""
+        for line in self.home.lines if new_id or self.target.cwd else ():
+            record = self.home.held(line)[0] or {}
+            if new_id and isinstance(record.get("sessionId"), str) and record["sessionId"] != new_id:
+                line.changes["sessionId"] = new_id
+                self._report.warn("lines/sessionId", "the session has another id here", f"line {line.number}")
+            cwd = moved(record.get("cwd"), old_cwd, self.target.cwd)
             if cwd:
-                line.record = record | {"cwd": cwd}
-                self.report.warn("lines/cwd", "the working directory is another one here", f"line {line.number}")
+                line.changes["cwd"] = cwd
+                self._report.warn("lines/cwd", "the working directory is another one here", f"line {line.number}")
 
     def _mend(self, written: Mapping[int | None, Sequence[Json]]) -> None:
         """Give a message whose parent is not in the file the nearest one above it that is."""
         uuids = {line.line.uuid for line in self.home.lines} | {line["uuid"] for lines in written.values() for line in lines}
         for line in self.home.lines:
-            if line.message is None or line.record is None or not line.line.parent or line.line.parent in uuids:
+            if line.message is None or not line.is_value or not line.line.parent or line.line.parent in uuids:
                 continue
             above = metadata_of(self.messages[line.message]).get("parent_id")
             run = written.get(line.number)
             if above not in uuids:
                 above = run[-1]["uuid"] if run else None
             if above and above != line.line.uuid:
-                line.record = line.record | {"parentUuid": above}
-                self.report.warn(
+                line.changes["parentUuid"] = above
+                self._report.warn(
                     "lines/parentUuid", "its parent is not in the session; the message above it is", f"line {line.number}"
                 )
 
@@ -189,7 +217,7 @@ class _Work:
         title = text_of(self.session.meta, "title")
         if not title:
             title = next((text for message in self.messages if (text := _first_line(message))), "Session from elsewhere")
-        self.report.note("synthesised", "lines/custom-title", "so that the session is listed by its title", "the last line")
+        self._report.note("synthesised", "lines/custom-title", "so that the session is listed by its title", "the last line")
         return {"type": "custom-title", "customTitle": title[:TITLE_CHARS_MAX], "sessionId": self.envelope.session_id}
 
 
@@ -229,7 +257,7 @@ def _names(messages: Sequence[Json]) -> list[str]:
     return names
 
 
-def _session_id(session: Session, target: Target) -> str:
+def _session_id(session: Session, target: Target, messages: Sequence[Json]) -> str:
     """The wanted id; else that of the agent where it goes home; else one made of what names the session."""
     meta = session.meta
     native_id = text_of(meta, "native_session_id")
@@ -240,33 +268,9 @@ def _session_id(session: Session, target: Target) -> str:
         return session_uuid(target.session_id)
     if text_of(meta, "agent_source") in ("", AGENT) and is_uuid(native_id):
         return native_id
-    first = session.messages[0] if session.messages else {}
+    first = messages[0] if messages else {}
     own = native_id and f"{text_of(meta, 'agent_source')}:{native_id}"
     return session_uuid(own or text_of(first, "session_id") or _names([first])[0] if first else own or "nothing")
-
-
-def _sidecar(meta: Json, call_ids: Mapping[str, str]) -> Json | None:
-    """What the agent keeps beside a sub-agent's file."""
-    link = meta.get("subagent")
-    if not isinstance(link, dict):
-        return None
-    call = text_of(link, "tool_use_id")
-    told = {
-        "agentType": text_of(link, "agent_type"),
-        "toolUseId": call_ids.get(call, call),
-        "parentAgentId": text_of(link, "parent_agent_id"),
-    }
-    return {key: value for key, value in told.items() if value} or None
-
-
-def _moved(cwd: Any, old: str, new: str) -> str:
-    """A line's working directory under another root; "" where it stays."""
-    if not isinstance(cwd, str) or not new or not old or new == old:
-        return ""
-    rest = cwd.removeprefix(old.rstrip("/\\"))
-    if rest == cwd or rest[:1] not in ("", "/", "\\"):
-        return ""
-    return new.rstrip("/\\") + (rest.replace("\\", "/") if "/" in new else rest) or new
 
 
 def _first_line(message: Json) -> str:
@@ -274,7 +278,3 @@ def _first_line(message: Json) -> str:
     if message["role"] != "user" or metadata_of(message).get("origin") == "harness" or not isinstance(content, str):
         return ""
     return next((line.strip() for line in content.splitlines() if line.strip()), "")
-
-
-def _to_bytes(record: Json) -> bytes:
-    return codec.dump(record).encode()

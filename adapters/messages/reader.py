@@ -4,7 +4,7 @@ Where a message has no `append_id`, one is made from the line's place and text, 
 leaves it out again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from adapters.conversion import Conversion, Json, Message, NativeRecords
@@ -18,34 +18,62 @@ _BOM = b"\xef\xbb\xbf"
 
 def read(lines: Iterable[bytes], *, is_final: bool = True) -> Conversion:
     """Convert a file, given as its lines. Never raises for what they hold. `is_final=False`: a torn last line waits."""
-    report = Report(AGENT, VERSION, "to_standard")
-    entries: list[Message | NativeRecords] = []
-    header: Json = {}
-    held = 0
-    for number, raw, is_whole, is_last in _numbered(lines, report):
-        line = parse_line(raw, number)
-        if line.kind == "kept" and is_last and not is_whole and line.problem != BLANK:
-            line = Line("kept", line.value, TORN)
-            if not is_final:
-                held = 1
-                continue
-        report.found("lines")
-        if line.kind == "header":
-            header = line.value
-            report.converted("lines")
-        else:
-            entries.append(_entry(line, number, raw, report))
-    meta = header.get("meta")
-    more = _more_of(header, report)
+    reading = Reading(lines, is_final=is_final)
+    entries = tuple(reading.entries())
     return Conversion(
         agent=AGENT,
         version=VERSION,
-        meta=meta if isinstance(meta, dict) else {},
-        entries=tuple(entries),
-        report=report.to_dict(),
-        held_records=held,
-        header=more,
+        meta=reading.meta,
+        entries=entries,
+        report=reading.report(),
+        held_records=reading.held,
+        header=reading.header,
     )
+
+
+class Reading:
+    """A file that is read line by line. `entries` is to be taken once, then `report`; the header is known at once."""
+
+    version = VERSION
+
+    def __init__(self, lines: Iterable[bytes], *, is_final: bool = True) -> None:
+        self._report = Report(AGENT, VERSION, "to_standard")
+        self._is_final = is_final
+        self.held = 0
+        self.subagents: Mapping[str, str] = {}
+        self._lines = _numbered(lines, self._report)
+        first = next(self._lines, None)
+        self._first = first if first is None else (parse_line(first[1], 1), *first[1:])
+        header = self._first[0].value if self._first and self._first[0].kind == "header" else {}
+        self._header = header
+        self.meta: Json = meta if isinstance(meta := header.get("meta"), dict) else {}
+        self.header = _more_of(header)
+
+    def entries(self) -> Iterator[Message | NativeRecords]:
+        if self._first is None:
+            return
+        line, raw, is_whole, is_last = self._first
+        yield from self._entry(line, 1, raw, is_torn=is_last and not is_whole)
+        for number, raw, is_whole, is_last in self._lines:
+            yield from self._entry(parse_line(raw, number), number, raw, is_torn=is_last and not is_whole)
+
+    def report(self) -> Json:
+        """Return the report, once all entries have been taken."""
+        if self._header and self._header.get("schema_version") != codec.Number(VERSION):
+            self._report.warn("lines/header", "written for another schema_version than this reader's", "line 1")
+        return self._report.to_dict()
+
+    def _entry(self, line: Line, number: int, raw: bytes, *, is_torn: bool) -> Iterator[Message | NativeRecords]:
+        if line.kind == "kept" and is_torn and line.problem != BLANK:
+            line = Line("kept", line.value, TORN)
+            if not self._is_final:
+                self.held = 1
+                return
+        self._report.found("lines")
+        if line.kind == "header":
+            self._report.converted("lines")
+        else:
+            yield _entry(line, number, raw, self._report)
 
 
 def detect(lines: Iterable[bytes]) -> tuple[float, str]:
@@ -107,11 +135,8 @@ def _entry(line: Line, number: int, raw: bytes, report: Report) -> Message | Nat
     )
 
 
-def _more_of(header: Json, report: Report) -> Json:
+def _more_of(header: Json) -> Json:
     """What a header says beside the meta, and beside what every header of this version says."""
-    version = header.get("schema_version")
-    if header and version != codec.Number(VERSION):
-        report.warn("lines/header", "written for another schema_version than this reader's", "line 1")
     ours = {"type": "session", "schema_version": codec.Number(VERSION)}
     return {
         key: value for key, value in header.items() if ours.get(key) != value and (key != "meta" or not isinstance(value, dict))

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Container, Iterator
 from json import decoder as _json
+from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
 from eventstore.errors import InvalidJson
@@ -183,7 +184,8 @@ def strings(text: str) -> Iterator[StringToken]:
 
 def quote(value: str) -> str:
     """Return a string as a JSON token, readable, with what UTF-8 cannot carry escaped."""
-    return _surrogate.sub(lambda m: f"\\u{ord(m.group()):04x}", json.dumps(value, ensure_ascii=False))
+    token = encode_basestring(value)
+    return token if value.isascii() else _surrogate.sub(lambda m: f"\\u{ord(m.group()):04x}", token)
 
 
 def dump(value: Any) -> str:

@@ -72,6 +72,34 @@ def test_what_was_said_stands_in_every_container(sample: Path, tmp_path: Path, t
     assert _asked(tmp_path / "m.jsonl") == _asked(tmp_path / "s.jsonl") != []
 
 
+def test_a_refused_conversion_leaves_what_was_there(tmp_path: Path):
+    (tmp_path / "in.jsonl").write_text('{"type":"session","schema_version":1,"meta":{}}\n{"role":"system","content":"be brief"}\n')
+    (tmp_path / "out.jsonl").write_text("as it was")
+    done = convert("--from", "messages", "--to", "claude-code", tmp_path / "in.jsonl", tmp_path / "out.jsonl")
+    assert (done.returncode, "not_converted" in done.stderr) == (1, True)
+    assert (tmp_path / "out.jsonl").read_text() == "as it was"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
+
+
+@pytest.mark.parametrize(("target", "model"), [("messages", ""), ("claude-code", ""), ("opencode", "acme/large")])
+def test_sub_agents_come_along_each_with_its_report(tmp_path: Path, target: str, model: str):
+    session = "5e551017-9c1f-4a52-8f3e-2f6d0c6c1b11"
+    samples = Path(__file__).parents[1] / "samples" / "claude_code"
+    (tmp_path / f"{session}.jsonl").write_bytes((samples / "parallel.jsonl").read_bytes())
+    (tmp_path / session / "subagents").mkdir(parents=True)
+    (tmp_path / session / "subagents" / "agent-a1.jsonl").write_bytes((samples / "agent-a1.jsonl").read_bytes())
+    (tmp_path / session / "subagents" / "agent-a1.meta.json").write_text('{"agentType":"Explore","toolUseId":"toolu_1"}')
+    done = convert("--to", target, tmp_path / f"{session}.jsonl", tmp_path / "out.x", "--model", model, "--json")
+    assert done.returncode == 0, done.stderr
+    (told,) = json.loads(done.stdout)["subagents"]
+    assert told["read"]["counts"]["messages"] == told["written"]["counts"]["messages"] != {}
+    written = sorted(path.name for path in (tmp_path / "out").iterdir())
+    beside = ["agent-a1.meta.json"] if target == "claude-code" else []
+    assert written == [f"{told['session_id']}.jsonl", *beside] or target == "opencode"
+    if beside:
+        assert json.loads((tmp_path / "out" / beside[0]).read_text()) == {"agentType": "Explore", "toolUseId": "toolu_1"}
+
+
 def _asked(path: Path) -> list[str]:
     """The texts of the user's messages."""
     spoken = [line for line in values(path) if isinstance(line, dict) and line.get("role") == "user"]

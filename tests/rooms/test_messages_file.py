@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from jsons import objects, texts, values
 
 from adapters import registry
-from adapters.messages.reader import read
-from adapters.messages.stream import stream
+from adapters.messages.reader import Reading, read
+from adapters.messages.stream import Writing
 from adapters.messages.validator import problems
 from adapters.messages.writer import write
 from adapters.session import Session, session_of
@@ -144,15 +144,26 @@ def value(raw: bytes):
 
 @draws(100)
 @given(objects, lines)
-def test_piece_by_piece_it_is_the_same_file(meta, lines):
-    session = session_of(read([dump({"type": "session", "schema_version": 1, "meta": meta}).encode(), *lines]))
-    pieces: list[bytes] = []
-    stream(pieces.append, session.meta, iter(session.entries), session.header)
-    assert b"".join(pieces) == b"".join(write(session, Target()).records)
+def test_entry_by_entry_it_is_the_same_file_and_the_same_report(meta, lines):
+    given = [dump({"type": "session", "schema_version": 1, "meta": meta}).encode(), *lines]
+    whole, reading = read(given), Reading(iter(given))
+    bodies = [(body, text) for body in session_of(whole).entries for text in ("", dump(body))]
+    reading_entries = tuple(reading.entries())
+    assert (reading_entries, reading.meta, reading.header, reading.report()) == (
+        whole.entries,
+        whole.meta,
+        whole.header,
+        whole.report,
+    )
+    written = write(session_of(whole), Target())
+    for at in (0, 1):
+        writing = Writing(reading.meta, reading.header)
+        assert b"".join(writing.pieces(bodies[at::2])) == b"".join(written.records)
+        assert writing.report() == written.report
 
 
 def test_a_long_text_is_handed_on_in_pieces():
-    pieces: list[bytes] = []
-    stream(pieces.append, {}, [{"role": "user", "content": "漢x" * 1_000_000}])
-    assert max(map(len, pieces)) < 1024 * 1024
-    assert b"".join(pieces) == b"".join(write(Session({}, ({"role": "user", "content": "漢x" * 1_000_000},)), Target()).records)
+    body = {"role": "user", "content": "漢\ud800x" * 1_000_000}
+    pieces = list(Writing({}).pieces([(body, "")]))
+    assert max(map(len, pieces)) < 2 * 1024 * 1024
+    assert b"".join(pieces) == b"".join(write(Session({}, (body,)), Target()).records)
