@@ -154,6 +154,8 @@ def check_target(agent: str) -> None:
 def _of_home(agent: str, session: Session, target: Target) -> list[str]:
     """What is odd about the agent's own records alone: they go back untouched, with the oddities that it wrote itself."""
     own = [entry for entry in session.entries if not is_message(entry) or native_of(entry, agent)]
+    if not own:
+        return []  # a session without anything in it has a problem of its own
     return WRITERS[agent].problems(WRITERS[agent].write(replace(session, entries=tuple(own)), target).records)
 
 
