@@ -102,7 +102,7 @@ class _Run:
             self._first = self._first or writing
             place = self._place(writing.session_id)
             draft = self._drafts.write(place, writing.pieces())
-            if not is_home:
+            if not (is_home and len(spool)):
                 with draft.open("rb") as lines:
                     check(CLAUDE_CODE, lines, session, self._target)
         if writing.sidecar and len(self.done):
