@@ -43,8 +43,11 @@ def message_facts(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def meta_facts(meta: dict[str, Any]) -> dict[str, Any]:
-    """Return what views need of a session's meta: title and agent."""
-    return {name: clean(meta[name]) for name in ("title", "agent_source") if isinstance(meta.get(name), str)}
+    """Return what views need of a session's meta: title, agent, and the session that started it as a sub-agent."""
+    facts = {name: clean(meta[name]) for name in ("title", "agent_source") if isinstance(meta.get(name), str)}
+    link = meta.get("subagent")
+    starter = meta.get("parent_session_id") or (link.get("parent_session_id") if isinstance(link, dict) else None)
+    return facts | ({"starter": clean(starter)} if isinstance(starter, str) and starter else {})
 
 
 def said_at(created_at: Any) -> datetime | None:

@@ -5,10 +5,11 @@ from datetime import datetime
 from typing import Any
 
 from eventstore.db import Database
+from eventstore.derive import clean
 from eventstore.errors import InvalidRequest, SessionDeleted
 from eventstore.fork import Snapshot
 from eventstore.read import PAGE_BYTES_MAX, Reader, SessionRef
-from eventstore.wire.codec import Source, dump, parse_object
+from eventstore.wire.codec import Source, dump, parse, parse_object
 from eventstore.wire.event import snapshot_id
 
 RELATED_MAX = 1000
@@ -69,7 +70,10 @@ def snapshot(one: Snapshot) -> bytes:
 
 
 async def lineage(database: Database, reader: Reader, session_id: str) -> bytes:
-    """Return a session with `parents` (nearest first), `forks` and `snapshots`. Raises SessionNotFound, SessionDeleted."""
+    """Return a session with `parents` (nearest first), `forks`, `snapshots` and `subagents`.
+
+    Raises SessionNotFound, SessionDeleted.
+    """
     row = await reader.session_row(session_id)
     if row["deleted_seq"] is not None:
         raise SessionDeleted(session_id=session_id)
@@ -77,13 +81,22 @@ async def lineage(database: Database, reader: Reader, session_id: str) -> bytes:
     ancestors = await database.call("list_ancestors", session_no=no)
     forks = await database.call("list_forks", session_no=no, max_count=RELATED_MAX)
     taken = await database.call("list_snapshots", session_no=no, after_seq=0, max_count=RELATED_MAX)
+    started = await subagents(database, row)
     shown = {name: row[name] for name in _SHOWN}
     related = {
         "parents": [_relative(*a[:4]) | {"deleted": a[4]} for a in ancestors],
         "forks": [_relative(*f[:4]) | {"created_at": utc(f[4])} for f in forks],
         "snapshots": [_snapshot(*s) for s in taken],
+        "subagents": [{"session_id": s[0], "project_id": s[1], "created_at": utc(s[2])} for s in started],
     }
     return dump(_session(no, session_id, shown, ancestors[0][0] if ancestors else None, row["snapshot_seq"]) | related).encode()
+
+
+async def subagents(database: Database, row: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Return (session_id, project_id, created_at) of the sessions that one started as sub-agents, at most RELATED_MAX."""
+    told = parse(row["meta"].decode()).get("native_session_id")
+    native_id = clean(told) if isinstance(told, str) and told else None
+    return await database.call("list_subagents", session_no=row["session_no"], native_id=native_id, max_count=RELATED_MAX)
 
 
 def _session(no: int, session_id: str, shown: dict[str, Any], parent_id: str | None, snapshot: int | None) -> dict[str, Any]:

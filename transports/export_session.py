@@ -4,7 +4,6 @@ One export holds the session as values while it is converted, several times its 
 are made at once. The conversion runs in a thread.
 """
 
-import re
 import time
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -15,19 +14,19 @@ import anyio
 import anyio.to_thread
 
 from adapters import registry
+from adapters.departure import File, files_of
 from adapters.session import Session
 from adapters.target import Target
-from adapters.written import Written
 from eventstore.db import Database
 from eventstore.entries import entries
 from eventstore.errors import SessionDeleted, TooLarge
 from eventstore.read import Reader
 from eventstore.settings import Settings
+from eventstore.views import subagents
 from eventstore.wire.codec import dump, parse, quote
 
 PIECE_CHARS = 256 * 1024
 _OF_PUSH = frozenset({"pushed"})  # how far `tasuki push` has come: says nothing outside this hub
-_unsafe = re.compile(r"[^A-Za-z0-9._-]")
 
 
 @dataclass
@@ -39,7 +38,6 @@ class Gathered:
     entries: list[bytes] = field(default_factory=list)
     head_seq: int = 0
     purged: int = 0
-    bytes: int = 0
 
 
 class Exporter:
@@ -50,48 +48,61 @@ class Exporter:
 
     async def export(self, session_id: str, agent: str, target: Target, log_id: str) -> list[bytes]:
         """Return the answer, a JSON object in pieces: `{session_id, agent, version, native_session_id, head_seq, purged, left_out,
-        report, log_id, files: [{name, content} or {name, content_base64}]}`.
+        report, subagents: [{session_id, native_session_id, report}], log_id, files: [{name, content} or {name, content_base64}]}`.
 
+        The files of the sub-agents that the session started come after its own; those of theirs are in their own exports.
         Raises UnknownAgent, UnknownVersion, NotConverted, SessionNotFound, SessionDeleted, TooLarge.
         """
         registry.check_target(agent)
         async with self._turns:
-            gathered = await self._gather(session_id)
+            row = await self._reader.session_row(session_id)
+            if row["deleted_seq"] is not None:
+                raise SessionDeleted(session_id=session_id)
+            names = [session_id, *(child for child, _, _ in await subagents(self._database, row))]
+            gathered = await self._gather(names)
             target = replace(target, now_ms=time.time_ns() // 1_000_000)
             return await anyio.to_thread.run_sync(_answer, gathered, agent, target, log_id)
 
-    async def _gather(self, session_id: str) -> Gathered:
-        row = await self._reader.session_row(session_id)
-        if row["deleted_seq"] is not None:
-            raise SessionDeleted(session_id=session_id)
-        gathered = Gathered(session_id, row["meta"].decode())
-        limit = self._settings.export_bytes_max
-        async for page in entries(self._database, await self._reader.find(session_id)):
-            gathered.bytes += sum(len(entry) for _, entry in page if entry is not None)
-            if gathered.bytes > limit:
-                raise TooLarge(
-                    f"The session is larger than {limit} bytes, too much for one export. Take it from the hub with `tasuki pull`.",
-                    limit="export_bytes_max",
-                    value=limit,
-                )
-            gathered.entries += [entry for _, entry in page if entry is not None]
-            gathered.purged += sum(entry is None for _, entry in page)
-            gathered.head_seq = page[-1][0]
+    async def _gather(self, session_ids: Sequence[str]) -> list[Gathered]:
+        """Read sessions whole. Raises TooLarge when they are together."""
+        limit = left = self._settings.export_bytes_max
+        gathered: list[Gathered] = []
+        for session_id in session_ids:
+            row = await self._reader.session_row(session_id)
+            one = Gathered(session_id, row["meta"].decode())
+            async for page in entries(self._database, await self._reader.find(session_id)):
+                left -= sum(len(entry) for _, entry in page if entry is not None)
+                if left < 0:
+                    raise TooLarge(
+                        f"The session is larger than {limit} bytes, too much for one export. Take it with `tasuki pull`.",
+                        limit="export_bytes_max",
+                        value=limit,
+                    )
+                one.entries += [entry for _, entry in page if entry is not None]
+                one.purged += sum(entry is None for _, entry in page)
+                one.head_seq = page[-1][0]
+            gathered.append(one)
         return gathered
 
 
-def _answer(gathered: Gathered, agent: str, target: Target, log_id: str) -> list[bytes]:
-    written = registry.write(agent, _session(gathered), target)
-    files, left_out = _files(written)
+def _answer(gathered: list[Gathered], agent: str, target: Target, log_id: str) -> list[bytes]:
+    session, *children = map(_session, gathered)
+    linked = [_linked(child, one.session_id) for child, one in zip(children, gathered[1:], strict=True)]
+    written = registry.write(agent, session, target, linked)
+    files, left_out = files_of(written)
+    started = zip(gathered[1:], written.subagents, strict=True)
     known: dict[str, Any] = {
-        "session_id": gathered.session_id,
+        "session_id": gathered[0].session_id,
         "agent": written.agent,
         "version": written.version,
         "native_session_id": written.session_id,
-        "head_seq": gathered.head_seq,
-        "purged": gathered.purged,
+        "head_seq": gathered[0].head_seq,
+        "purged": sum(one.purged for one in gathered),
         "left_out": left_out,
         "report": written.report,
+        "subagents": [
+            {"session_id": one.session_id, "native_session_id": child.session_id, "report": child.report} for one, child in started
+        ],
         "log_id": log_id,
     }
     return [dump(known)[:-1].encode() + b',"files":[', *_listed(files), b"]}"]
@@ -105,31 +116,14 @@ def _session(gathered: Gathered) -> Session:
     return Session(meta, tuple(parse(texts.pop().decode()) for _ in range(len(texts))))
 
 
-def _files(written: Written) -> tuple[list[tuple[str, bytes]], list[str]]:
-    """The files of a session and of its sub-agents, and what they cannot hold."""
-    writer = registry.WRITERS[written.agent]
-    content, left_out = writer.file(written.records)
-    name = _name(written, writer.suffix)
-    files = [(name, content)]
-    if written.sidecar is not None:
-        files.append((name.removesuffix(f".{writer.suffix}") + ".meta.json", dump(written.sidecar).encode()))
-    for child in written.subagents:
-        more, lost = _files(child)
-        files += more
-        left_out = left_out + lost
-    return files, left_out
+def _linked(child: Session, session_id: str) -> Session:
+    """A sub-agent's session; where no agent said which one it is, it goes by our id."""
+    link = child.meta.get("subagent")
+    own = link if isinstance(link, dict) else {}
+    return child if own.get("agent_id") else replace(child, meta=child.meta | {"subagent": own | {"agent_id": session_id}})
 
 
-def _name(written: Written, suffix: str) -> str:
-    """Where the file belongs, below the agent's own folder; never outside it, whatever the session says its id is."""
-    steps = [
-        _unsafe.sub("_", step).lstrip(".")
-        for step in (written.path or f"{written.session_id[:100] or 'session'}.{suffix}").split("/")
-    ]
-    return "/".join(step or "_" for step in steps)
-
-
-def _listed(files: Sequence[tuple[str, bytes]]) -> Iterator[bytes]:
+def _listed(files: Sequence[File]) -> Iterator[bytes]:
     """The files as JSON objects, in pieces."""
     for number, (name, content) in enumerate(files):
         yield (b"," if number else b"") + b'{"name":' + quote(name).encode()

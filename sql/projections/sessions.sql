@@ -1,4 +1,4 @@
--- sessions, version 1: one row a session, as its events leave it.
+-- sessions, version 2: one row a session, as its events leave it.
 -- The table and its fold are named without a schema: a rebuild makes both beside the live ones and swaps them.
 -- Ranges must follow each other without gap or overlap. Reads derived facts only, never a payload.
 
@@ -8,6 +8,7 @@ create table sessions (
     project_id      text not null,
     title           text not null default '',
     agent_source    text,                      -- the agent that its messages come from, as its meta says
+    starter         text,                      -- the session that started it as a sub-agent: our id of it, or its agent's
     meta            bytea not null,
     meta_seq        bigint not null,           -- last event that set meta
     head_seq        bigint not null,           -- last message over the lineage, 0 for none
@@ -36,6 +37,7 @@ create table sessions (
 ) with (fillfactor = 70);
 create index sessions_of_project on sessions (project_id, session_no);
 create index sessions_of_parent on sessions (parent_no, session_no) where parent_no is not null;
+create index sessions_of_starter on sessions (project_id, starter, session_no) where starter is not null;
 
 create function fold_sessions(from_seq bigint, to_seq bigint) returns void language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
@@ -47,10 +49,10 @@ begin
      where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq;
 
     if _creates then
-        insert into sessions (session_no, session_id, project_id, title, agent_source, meta, meta_seq, head_seq, last_seq,
-            created_at, updated_at, parent_no, snapshot_seq, up_to_seq, lineage_nos, lineage_tos)
+        insert into sessions (session_no, session_id, project_id, title, agent_source, starter, meta, meta_seq, head_seq,
+            last_seq, created_at, updated_at, parent_no, snapshot_seq, up_to_seq, lineage_nos, lineage_tos)
         select l.seq, l.facts ->> 'session_id', l.facts ->> 'project_id', coalesce(l.facts ->> 'title', ''), l.facts ->> 'agent_source',
-               l.meta, l.seq, coalesce((l.facts ->> 'head_seq')::bigint, 0), l.seq, l.created_at, l.created_at,
+               l.facts ->> 'starter', l.meta, l.seq, coalesce((l.facts ->> 'head_seq')::bigint, 0), l.seq, l.created_at, l.created_at,
                (l.facts ->> 'parent_no')::bigint, (l.facts ->> 'snapshot_seq')::bigint, (l.facts ->> 'up_to_seq')::bigint,
                coalesce((select array_agg(x::bigint order by o) from jsonb_array_elements_text(l.facts -> 'lineage_nos') with ordinality t(x, o)), '{}'),
                coalesce((select array_agg(x::bigint order by o) from jsonb_array_elements_text(l.facts -> 'lineage_tos') with ordinality t(x, o)), '{}')
@@ -87,7 +89,8 @@ begin
            meta_seq         = coalesce(e.meta_seq, s.meta_seq),
            meta             = coalesce(m.meta, s.meta),
            title            = case when m.meta is null then s.title else coalesce(m.facts ->> 'title', '') end,
-           agent_source     = case when m.meta is null then s.agent_source else m.facts ->> 'agent_source' end
+           agent_source     = case when m.meta is null then s.agent_source else m.facts ->> 'agent_source' end,
+           starter          = case when m.meta is null then s.starter else m.facts ->> 'starter' end
       from (select l.session_no,
                    max(l.seq) filter (where l.kind = 'message.appended')           as head_seq,
                    max(l.seq)                                                      as last_seq,

@@ -179,6 +179,39 @@ def test_ancestors_are_told_nearest_first_forks_and_heirs_in_the_order_they_were
     assert [row["session_id"] for row in log.call("list_heirs", session_no=1)] == ["c", "d", "f"]
 
 
+@plant("list_subagents", "c.starter = s.session_id", "c.starter = s.project_id")
+@plant("list_subagents", "c.starter = list_subagents.native_id", "true")
+@plant("list_subagents", "and c.agent_source = s.agent_source", "")
+@plant("list_subagents", "c.project_id = s.project_id", "true")
+@plant("list_subagents", "and c.session_no <> s.session_no", "")
+@plant("list_subagents", "and c.parent_no is null", "")
+@plant("list_subagents", "and c.deleted_seq is null", "")
+@plant("list_subagents", "order by c.session_no", "order by c.session_no desc")
+@plant("list_subagents", "limit list_subagents.max_count", "")
+@plant("list_subagents", "s.session_no = list_subagents.session_no", "true")
+@plant("fold_sessions", "s.starter else m.facts ->> 'starter' end", "m.facts ->> 'starter' else s.starter end")
+@plant("fold_sessions", "l.facts ->> 'starter', l.meta", "null, l.meta")
+def test_sub_agents_are_those_that_say_who_started_them(log: SqlLog):
+    own = {"agent_source": "hermes"}
+    log.seqs(log.created("a", facts=own | {"starter": "native-a"}), log.created("b", facts=own))
+    log.seqs(log.created("child", facts=own | {"starter": "native-a"}), log.created("of-b", facts=own | {"starter": "b"}))
+    log.seqs(log.created("other-agent", facts={"agent_source": "dsh", "starter": "native-a"}))
+    log.seqs(log.created("elsewhere", project_id="q", facts=own | {"starter": "native-a"}))
+    log.seqs(log.created("gone", facts=own | {"starter": "native-a"}), log.created("later", facts=own))
+    log.seqs(log.deleted("gone"), log.patched("later", b"1", own | {"starter": "a"}), log.snapped("child", 3))
+    fork(log, "child", "fork", 11, 3, starter="native-a", **own)
+
+    def started(session_no: int, native_id: str | None, count: int = 9) -> list[str]:
+        rows = log.call("list_subagents", session_no=session_no, native_id=native_id, max_count=count)
+        return [row["session_id"] for row in rows]
+
+    assert started(1, "native-a") == ["child", "later"]
+    assert (started(1, None), started(2, None), started(2, "x")) == (["later"], ["of-b"], ["of-b"])
+    assert started(1, "native-a", 1) == ["child"]
+    log.seqs(log.said("later"))
+    assert started(1, None) == ["later"]
+
+
 # --- folds
 
 

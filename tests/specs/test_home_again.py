@@ -106,3 +106,24 @@ async def test_a_session_that_went_through_a_messages_file_and_another_project_c
     back = await origin.call("GET", f"/v1/sessions/{other['session_id']}/export", params={"to": there["agent"]})
     assert other["session_id"] != there["session_id"]
     assert values(back["files"][0]["content"].encode()) == values(raw)
+
+
+async def test_sub_agents_come_home_with_the_session_that_started_them(origin: Rest, corpus: Path):
+    """Each file is brought by itself, in any order; one export gives them all, to be put where they were."""
+    folder = corpus / "claude-code"
+    paths = [path for path in sorted(folder.rglob("*.jsonl")) if "258c7280" in str(path)]
+    there = {
+        path: await origin.call("POST", "/v1/import", raw, params={"project_id": origin.project_id}) for path, raw in read(paths)
+    }
+    parent = there[paths[-1]]
+    lineage = await origin.lineage(parent["session_id"])
+    assert [one["session_id"] for one in lineage["subagents"]] == [there[path]["session_id"] for path in paths[:-1]]
+    back = await origin.call("GET", f"/v1/sessions/{parent['session_id']}/export", params={"to": "claude-code"})
+    assert [one["session_id"] for one in back["subagents"]] == [one["session_id"] for one in lineage["subagents"]]
+    contents = {file["name"].partition("/")[2].partition("/")[2]: file["content"].encode() for file in back["files"]}
+    for path, raw in read(paths):
+        assert values(contents[path.relative_to(folder).as_posix()]) == values(raw), path.name
+
+
+def read(paths: list[Path]) -> list[tuple[Path, bytes]]:
+    return [(path, path.read_bytes()) for path in paths]

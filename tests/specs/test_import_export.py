@@ -222,6 +222,22 @@ async def test_a_fork_comes_out_with_what_it_inherits(rest: Rest):
     assert answer["head_seq"] == said_there[-1]["seq"]
 
 
+async def test_the_sub_agents_of_a_session_come_out_with_it_for_any_agent(rest: Rest):
+    parent = await rest.create(meta={"agent_source": "claude-code", "native_session_id": "5e551017-9c1f-4a52-8f3e-2f6d0c6c1b11"})
+    link = {"agent_id": "a1", "parent_session_id": "5e551017-9c1f-4a52-8f3e-2f6d0c6c1b11"}
+    child = await rest.create(meta={"agent_source": "claude-code", "native_session_id": "agent-a1", "subagent": link})
+    hubs_own, another = [await rest.create(meta={"parent_session_id": parent}) for _ in range(2)]
+    for session_id, text in ((parent, "⟦1⟧"), (child, "⟦2⟧"), (hubs_own, "⟦3⟧"), (another, "⟦4⟧")):
+        await rest.append(session_id, text)
+    for agent in registry.WRITERS:
+        answer = await exported(rest, parent, agent, cwd="/work")
+        assert [one["session_id"] for one in answer["subagents"]] == [child, hubs_own, another]
+        assert len({file["name"] for file in answer["files"]}) == len(answer["files"]) >= 4
+        holders = [{file["name"] for file in answer["files"] if f"⟦{number}⟧" in file["content"]} for number in (1, 2, 3, 4)]
+        assert len(set.union(*holders)) == sum(map(len, holders)) == 4
+    assert [one["session_id"] for one in (await exported(rest, child, "messages"))["subagents"]] == []
+
+
 async def test_bytes_that_are_no_text_come_out_in_base64(rest: Rest):
     session_id = (await imported(rest, said("a") + b"\xff\xfe\n"))["session_id"]
     (file,) = (await exported(rest, session_id, "messages"))["files"]
