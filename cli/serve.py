@@ -14,6 +14,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from eventstore.access import Access
+from eventstore.append import Commit
 from eventstore.committer import Committer
 from eventstore.db import Database
 from eventstore.embedded import EmbeddedPostgres
@@ -145,10 +146,11 @@ async def compose(settings: Settings, database: Database, dsn: str, archivist: A
         if archivist:
             archivist.wake()
 
-    def committed(last_seq: int, session_ids: set[str]) -> None:
-        refs = [reader.recall(session_id) for session_id in session_ids]
-        listener.committed(last_seq, are_all_woken=None not in refs)
-        tails.wake({ref.session_no for ref in refs if ref})
+    def committed(commit: Commit) -> None:
+        written = {session_id: (reader.recall(session_id), events) for session_id, events in commit.by_session().items()}
+        are_all_known = all(ref for ref, _ in written.values())
+        is_next = listener.committed(commit.first_seq, commit.last_seq, are_all_known)
+        tails.committed([(ref, events) for ref, events in written.values() if ref], is_next)
         if archivist:
             archivist.wake()
 

@@ -63,6 +63,29 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
+class Commit:
+    """What one commit wrote: events and their seqs, in order and without a hole; at least one."""
+
+    written: list[tuple[int, NewEvent]]
+
+    @property
+    def first_seq(self) -> int:
+        return self.written[0][0]
+
+    @property
+    def last_seq(self) -> int:
+        return self.written[-1][0]
+
+    def by_session(self) -> dict[str, list[tuple[int, NewEvent]]]:
+        """Return the events of each session that was there before."""
+        found: dict[str, list[tuple[int, NewEvent]]] = {}
+        for seq, event in self.written:
+            if event.session_id:
+                found.setdefault(event.session_id, []).append((seq, event))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class AppendRequest:
     """Events that are appended all or none. `expected_meta` is the seq at which the session's meta was last set."""
 
@@ -155,6 +178,12 @@ def _refused(request: AppendRequest, index: int, row: tuple[Any, ...]) -> StoreE
     if error is TooLarge:
         return TooLarge(f"Item {index} is larger than a message may be.", limit="message_bytes_max", index=index)
     return error(session_id=event.session_id, index=index)
+
+
+def commit_of(requests: list[AppendRequest], rows: list[tuple[Any, ...]]) -> Commit:
+    """Return what was written, from the rows of `append_events`: neither repeats nor what was refused."""
+    events = [event for request in requests for event in request.events]
+    return Commit([(row[1], event) for event, row in zip(events, rows, strict=True) if row[1] and not row[2]])
 
 
 def _bytes(redacted: Redacted | None) -> bytes | None:

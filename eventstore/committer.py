@@ -16,7 +16,7 @@ from typing import Any
 
 import anyio
 
-from eventstore.append import Appended, AppendRequest, batch_arguments, outcomes
+from eventstore.append import Appended, AppendRequest, Commit, batch_arguments, commit_of, outcomes
 from eventstore.db import Database
 from eventstore.errors import Internal, LogBusy, Overloaded, StoreError, StoreUnavailable
 
@@ -99,9 +99,9 @@ class _Batch:
 
 
 class Committer:
-    """The writer of one server process. `on_commit(last_seq, session_ids)` is called after each commit that wrote something."""
+    """The writer of one server process. `on_commit` is called after each commit that wrote something."""
 
-    def __init__(self, database: Database, on_commit: Callable[[int, set[str]], None], requests_max: int, bytes_max: int) -> None:
+    def __init__(self, database: Database, on_commit: Callable[[Commit], None], requests_max: int, bytes_max: int) -> None:
         self._database = database
         self._on_commit = on_commit
         self._requests_max, self._bytes_max = requests_max, bytes_max
@@ -169,10 +169,9 @@ class Committer:
                     waiting.answer(outcome)
 
     def _wake_readers(self, requests: list[AppendRequest], rows: list[tuple[Any, ...]]) -> None:
-        written = [row[1] for row in rows if row[1] and not row[2]]
-        if written:
-            sessions = {event.session_id for request in requests for event in request.events if event.session_id}
-            self._on_commit(max(written), sessions)
+        commit = commit_of(requests, rows)
+        if commit.written:
+            self._on_commit(commit)
 
 
 def _answer_all(batch: list[_Waiting], error: StoreError) -> None:

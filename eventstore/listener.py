@@ -66,14 +66,21 @@ class Listener:
         """`notify` while notices are proven to arrive, else `polling`."""
         return "notify" if self.is_live else "polling"
 
-    def committed(self, last_seq: int, are_all_woken: bool) -> None:
-        """Note a commit of this process. Where its readers `are_all_woken` already, its notice will be passed over."""
+    def committed(self, first_seq: int, last_seq: int, are_all_told: bool) -> bool:
+        """Note a commit of this process. Where its readers `are_all_told` of it here, its notice will be passed over.
+
+        Return whether it follows at once on what was noticed, so that nothing unknown lies before it.
+        """
         self.state.head_seq = max(self.state.head_seq, last_seq)
-        if not are_all_woken:
-            return
+        is_next = first_seq <= self.state.noticed_seq + 1
+        if not are_all_told:
+            return is_next
+        if is_next:
+            self._noticed(last_seq)
         self._own_commits[last_seq] = True
         if len(self._own_commits) > _OWN_COMMITS_MAX:
             self._own_commits.pop(next(iter(self._own_commits)))
+        return is_next
 
     async def start(self) -> None:
         """Read the log's state once. Raises StoreUnavailable, SchemaMissing."""

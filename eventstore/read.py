@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from eventstore.append import NewEvent
 from eventstore.db import Database, Rows
 from eventstore.errors import SessionDeleted, SessionNotFound
 from eventstore.lineage import SEQ_MAX, Part, parts_after
@@ -184,6 +185,21 @@ SESSION_COLUMNS = (
     "models", "first_message_at", "last_message_at", "created_at", "updated_at", "deleted_seq", "parent_no", "snapshot_seq",
     "up_to_seq", "lineage_nos", "lineage_tos", "lineage_ids",
 )  # fmt: skip
+
+
+def page_of(ref: SessionRef, mode: str, written: list[tuple[int, NewEvent]]) -> Page:
+    """Return the page that messages of a session make which were just written, as a read in this mode would give it."""
+    page = Page([], [], written[-1][0])
+    for seq, event in written:
+        stored = event.body.text.encode() if event.body else b"{}"
+        item = served_message(ref.session_id, seq, _current(stored, None if event.version == 1 else event.version))
+        if mode == "events":
+            item = sse_event(event.kind, seq, item)
+        elif mode == "natives":
+            item = with_native(item, event.native.text.encode() if event.native else None)
+        page.seqs.append(seq)
+        page.items.append(item)
+    return page
 
 
 def _page_arguments(ref: SessionRef, parts: list[Part], after_seq: int) -> dict[str, Any]:

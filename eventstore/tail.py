@@ -1,13 +1,14 @@
 """Tail: catch up from a seq, then wait for what comes. Waiters of one session share one read and one encoding.
 
 Rule 1: register for wake-ups before the first read, so that there is no seam to lose events in.
-Rule 2: a wake-up says "look again" and nothing more; events come only from a read.
+Rule 2: a wake-up says "look again" and nothing more; events come from a read, or from a commit of this process where nothing
+        unknown lies before it: then those who stand at the head are handed what was written.
 Rule 3: a waiter holds a place in a list and no database connection.
 Rule 4: a fault in one channel is told to those who wait in it, and ends nothing else.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,13 +16,15 @@ from typing import Literal
 import anyio
 from anyio.abc import TaskGroup
 
+from eventstore.append import NewEvent
 from eventstore.errors import Internal, StoreError
-from eventstore.read import PAGE_COUNT_MAX, Page, Reader, SessionRef
+from eventstore.read import PAGE_BYTES_MAX, PAGE_COUNT_MAX, Page, Reader, SessionRef, page_of
 
 log = logging.getLogger("tasuki.tail")
 Mode = Literal["messages", "natives", "events", "log"]
 _RETRY_S = 1.0
 _IDLE_CHANNELS_MAX = 4096
+_SESSION_MODES: tuple[Mode, ...] = ("messages", "natives", "events")
 
 
 @dataclass(eq=False, slots=True)
@@ -49,6 +52,17 @@ class _Channel:
         if version == self.version:
             self.known_head = page.head_seq
 
+    def is_before(self, seq: int) -> bool:
+        """Whether all that there is before this seq is known, and has been given to those who wait."""
+        return self.known_head is not None and self.known_head < seq and not self.is_reading
+
+    def hand_over(self, page: Page) -> None:
+        """Give what follows at once on the known head to those who stand there, and have not been given anything yet."""
+        head_before = self.known_head or 0
+        self.version += 1
+        self.known_head = page.head_seq
+        _give(page, [waiter for waiter in self.waiters if waiter.page is None and waiter.after_seq >= head_before])
+
 
 class Tails:
     """All that is waited for in one server process."""
@@ -75,12 +89,21 @@ class Tails:
         if session_nos is None:
             keys = list(self._channels)
         else:
-            modes: tuple[Mode, ...] = ("messages", "natives", "events")
-            keys = [(no, mode) for no in session_nos for mode in modes] + [(0, "log")]
-        for key in keys:
-            channel = self._channels.get(key)
-            if channel:
-                self._mark(key, channel)
+            keys = [(no, mode) for no in session_nos for mode in _SESSION_MODES] + [(0, "log")]
+        self._look_again(keys)
+
+    def committed(self, written: list[tuple[SessionRef, list[tuple[int, NewEvent]]]], is_next: bool) -> None:
+        """Tell those who wait of a commit of this process. `is_next`: nothing that was not told of yet lies before it."""
+        self._look_again([(0, "log")])
+        for ref, events in written:
+            for mode in _SESSION_MODES:
+                channel = self._channels.get((ref.session_no, mode))
+                if channel is None:
+                    continue
+                if is_next and channel.is_before(events[0][0]) and _is_page(events):
+                    channel.hand_over(page_of(ref, mode, events))
+                else:
+                    self._mark((ref.session_no, mode), channel)
 
     def stop(self) -> None:
         """Answer all who wait with what there is: nothing yet."""
@@ -146,6 +169,12 @@ class Tails:
             return await self._reader.events(ref, after_seq, max_count, is_following)
         return await self._reader.messages(ref, after_seq, max_count, with_natives=mode == "natives")
 
+    def _look_again(self, keys: list[tuple[int, Mode]]) -> None:
+        for key in keys:
+            channel = self._channels.get(key)
+            if channel:
+                self._mark(key, channel)
+
     def _mark(self, key: tuple[int, Mode], channel: _Channel) -> None:
         channel.known_head = None
         channel.version += 1
@@ -186,11 +215,21 @@ async def _read_for(waiting: list[_Waiter], channel: _Channel) -> None:
         channel.learn(page, version)
         if not page.seqs:
             return
-        for waiter in waiting:
-            if waiter.after_seq < page.seqs[-1]:
-                waiter.page = page
-                waiter.woken.set()
+        _give(page, waiting)
         waiting = [waiter for waiter in waiting if waiter.after_seq >= page.seqs[-1]]
+
+
+def _give(page: Page, waiters: Iterable[_Waiter]) -> None:
+    for waiter in waiters:
+        if waiter.after_seq < page.seqs[-1]:
+            waiter.page = page
+            waiter.woken.set()
+
+
+def _is_page(events: list[tuple[int, NewEvent]]) -> bool:
+    """Whether these are messages, and no more than one page holds."""
+    sizes = [event.size_bytes for _, event in events if event.kind == "message.appended"]
+    return len(events) == len(sizes) <= PAGE_COUNT_MAX and sum(sizes) <= PAGE_BYTES_MAX
 
 
 def _deliver_error(waiting: list[_Waiter], error: StoreError) -> None:

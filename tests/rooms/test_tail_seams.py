@@ -8,12 +8,16 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from eventstore.append import NewEvent
 from eventstore.errors import Internal, SessionDeleted, StoreError, StoreUnavailable
-from eventstore.read import Page, SessionRef
+from eventstore.listener import Listener
+from eventstore.read import PAGE_BYTES_MAX, Page, SessionRef
+from eventstore.redact import Redactor
 from eventstore.tail import Tails
 
 REF = SessionRef(1, "ses_1", "p", (), None)
 NEVER_S = 60.0
+CLEAN = Redactor(False).clean
 
 
 class ListLog:
@@ -47,6 +51,16 @@ class Scene:
     async def append(self) -> None:
         self.log.seqs.append(len(self.log.seqs) + 1)
         self.tails.wake({REF.session_no})
+
+    def commit(self, *seqs: int, is_next: bool = True, **more: Any) -> None:
+        """A commit of this process."""
+        self.log.seqs += seqs
+        self.tails.committed([(REF, [self.message(seq, **more) for seq in seqs])], is_next)
+
+    def message(self, seq: int, **more: Any) -> tuple[int, NewEvent]:
+        """An event of the session as it was written."""
+        event: dict[str, Any] = {"kind": "message.appended", "role": "user", "body": CLEAN('{"role":"user"}'), **more}
+        return seq, NewEvent(session_id=REF.session_id, append_id=str(seq), append_key=b"", body_hash=b"", **event)
 
     async def next(self, after_seq: int, wait_s: float = NEVER_S, max_count: int = 100) -> list[int]:
         with anyio.fail_after(5):
@@ -160,6 +174,115 @@ async def test_waiters_at_other_places_share_the_read_and_get_only_what_is_above
                 hub.tails.wake({REF.session_no})
         assert got == {5: [6, 7], 6: [7, 8], 7: [8]}
         assert hub.log.reads == [5]
+
+
+# --- commits of this process
+
+
+class HandsOverWhatever(Tails):
+    """The mistake that rule 2 forbids."""
+
+    def committed(self, written: list[Any], is_next: bool) -> None:
+        super().committed(written, True)
+
+
+async def test_those_at_the_head_are_handed_what_this_process_wrote_without_a_read():
+    async with scene() as hub, anyio.create_task_group() as tasks:
+        pages: list[list[int]] = []
+        tasks.start_soon(follow, hub, pages, 3)
+        await hub.all_wait(1)
+        hub.log.reads.clear()
+        for seqs in ([1], [2, 3]):
+            hub.commit(*seqs)
+            await anyio.wait_all_tasks_blocked()
+    assert (pages, hub.log.reads) == ([[1], [2, 3]], [])
+
+
+@pytest.mark.parametrize("kind", [Tails, HandsOverWhatever])
+async def test_what_another_process_wrote_before_it_is_not_passed_over(kind):
+    async with scene(kind) as hub, anyio.create_task_group() as tasks:
+        pages: list[list[int]] = []
+        tasks.start_soon(follow, hub, pages, 2)
+        await hub.all_wait(1)
+        hub.log.seqs.append(1)  # by another one, whose notice has not come yet
+        hub.commit(2, is_next=False)
+    assert pages == ([[1, 2]] if kind is Tails else [[2]]), "the mistake must show, or this test shows nothing"
+
+
+async def test_what_is_committed_while_a_wake_up_is_read_for_is_seen_once():
+    async with scene() as hub, anyio.create_task_group() as tasks:
+        pages: list[list[int]] = []
+        tasks.start_soon(follow, hub, pages, 3)
+        await hub.all_wait(1)
+
+        async def commit() -> None:
+            hub.commit(2)
+
+        hub.log.during_read = commit
+        await hub.append()
+        await anyio.wait_all_tasks_blocked()
+        hub.commit(3)
+    assert [seq for page in pages for seq in page] == [1, 2, 3]
+
+
+async def test_what_is_committed_before_one_who_was_woken_goes_on_is_not_passed_over():
+    async with scene() as hub, anyio.create_task_group() as tasks:
+        pages: list[list[int]] = []
+        tasks.start_soon(follow, hub, pages, 3)
+        await hub.all_wait(1)
+        hub.commit(1)
+        hub.commit(2)
+        await anyio.wait_all_tasks_blocked()
+        hub.commit(3)
+    assert [seq for page in pages for seq in page] == [1, 2, 3]
+
+
+async def test_a_commit_that_another_reader_saw_before_it_was_told_of_reaches_those_who_wait():
+    async with scene() as hub, anyio.create_task_group() as tasks:
+        pages: list[list[int]] = []
+        tasks.start_soon(follow, hub, pages, 1)
+        await hub.all_wait(1)
+        hub.log.seqs.append(1)
+        hub.tails._channels[REF.session_no, "messages"].known_head = None
+        assert await hub.next(0) == [1], "a reader that comes anew"
+        hub.tails.committed([(REF, [hub.message(1)])], is_next=True)
+    assert pages == [[1]]
+
+
+async def test_what_is_no_message_and_what_is_more_than_a_page_is_read():
+    async with scene() as hub, anyio.create_task_group() as tasks:
+        pages: list[list[int]] = []
+        tasks.start_soon(follow, hub, pages, 4)
+        await hub.all_wait(1)
+        for seq, more in (
+            (1, {"kind": "native.recorded", "role": None}),
+            (2, {"body": CLEAN(f'{{"c":"{"x" * PAGE_BYTES_MAX}"}}')}),
+        ):
+            hub.log.reads.clear()
+            hub.commit(seq, **more)
+            await anyio.wait_all_tasks_blocked()
+            assert hub.log.reads == [seq - 1]
+        hub.commit(3, 4)
+    assert pages == [[1], [2], [3, 4]]
+
+
+async def test_a_commit_is_next_when_all_before_it_was_noticed():
+    database: Any = None
+    listener = Listener(database, "host=127.0.0.1", lambda session_nos, patched_nos: None, NEVER_S, NEVER_S)
+    assert listener.committed(1, 2, are_all_told=True)
+    assert not listener.committed(4, 4, are_all_told=True), "3 is another server's"
+    assert not listener.committed(5, 5, are_all_told=True)
+    for notice in ("3 3 7", "4 4 7", "5 5 7"):
+        listener._take(notice)
+    assert listener.committed(6, 6, are_all_told=False)
+    assert not listener.committed(7, 7, are_all_told=True), "those who wait for 6 are told by its notice"
+
+
+async def follow(hub: Scene, pages: list[list[int]], last_seq: int) -> None:
+    after_seq = 0
+    while after_seq < last_seq:
+        pages.append(await hub.next(after_seq))
+        after_seq = pages[-1][-1]
 
 
 async def test_who_leaves_is_gone_at_once():

@@ -44,6 +44,38 @@ async def test_a_wait_ends_with_the_first_message_that_comes(caller: Caller, res
     assert [m["content"] for m in answers[0]["messages"]] == ["woke"]
 
 
+async def test_who_waited_and_who_reads_later_get_the_same_bytes(rest: Rest):
+    session = await rest.create()
+    messages = [
+        '{"role":"user","content":"\\ud800 \\u0000 é","native":{"b":1.50,"a":null}}',
+        '{"role":"assistant","content":"secret AKIA' + "Q3EGWJ7XLMZ4PTNS" + '","metadata":{"n":123456789012345678901}}',
+        '{"role":"user",\n"content":[{"type":"text","text":"x"}]}',
+    ]
+    path, waits = f"/v1/sessions/{session}", {}
+
+    async def wait(native: int) -> None:
+        query = {"after_seq": 0, "wait": 30, "native": native}
+        waits[native] = (await rest.http.get(path, params=query)).content
+
+    async with anyio.create_task_group() as tasks, rest.http.stream("GET", f"{path}/events", timeout=30) as stream:
+        for native in (0, 1):
+            tasks.start_soon(wait, native)
+        await becomes(rest.http, waiting=3)
+        await rest.call("POST", f"{path}/messages", f'{{"messages":[{",".join(messages)}]}}')
+        streamed = b""
+        async for data in stream.aiter_bytes():
+            streamed += data
+            if streamed.count(b"event: message.appended") == 3 and streamed.endswith(b"\n\n"):
+                break
+    for native in (0, 1):
+        assert (await rest.http.get(path, params={"after_seq": 0, "native": native})).content == waits[native]
+    async with rest.http.stream("GET", f"{path}/events", timeout=30) as stream:
+        async for again in stream.aiter_bytes():
+            if again.startswith(b"event"):
+                break
+    assert again == streamed[streamed.index(b"event") :]
+
+
 @pytest.mark.stdio
 async def test_a_wait_for_nothing_ends_with_an_empty_page_and_the_cursor(caller: Caller):
     session = await caller.create()
