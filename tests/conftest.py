@@ -76,6 +76,13 @@ def database(cluster: str, _template: str) -> Iterator[str]:
         yield dsn
 
 
+@pytest.fixture
+def second_database(cluster: str, _template: str) -> Iterator[str]:
+    """The DSN of another one, for a test that compares two hubs."""
+    with _new_database(cluster, _template) as dsn:
+        yield dsn
+
+
 @pytest.fixture(scope="module")
 def module_database(cluster: str, _template: str) -> Iterator[str]:
     """The DSN of a migrated database that the tests of one file share."""

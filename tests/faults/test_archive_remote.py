@@ -9,33 +9,17 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
+from archives import git, hanging, new_remote, until
 from hubs import HubProcess, running_hub
 from restclient import Rest
 
 
-def git(path: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(path), "-c", "user.name=t", "-c", "user.email=t@localhost", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-async def until(rest: Rest, **wanted: Any) -> dict[str, Any]:
-    """The archive's status when it is as wanted."""
-    with anyio.fail_after(40):
-        while True:
-            status = await rest.call("GET", "/v1/admin/archive")
-            if all(status[name] == value for name, value in wanted.items()):
-                return status
-            await anyio.sleep(0.05)
-
-
 @pytest.fixture
 def remote(tmp_path: Path) -> Path:
-    git(tmp_path, "init", "-q", "--bare", str(tmp_path / "remote"))
-    return tmp_path / "remote"
+    return new_remote(tmp_path)
 
 
 async def test_what_is_committed_is_pushed_with_its_tags(database: str, remote: Path):
@@ -80,19 +64,6 @@ async def test_a_remote_that_hangs_delays_nothing_but_the_push(database: str, re
             let_go()
             await until(rest, done=30, to_push=0, push_error=None)
     assert len(git(remote, "tag").split()) == 30
-
-
-@contextmanager
-def hanging(remote: Path) -> Iterator[tuple[str, Any]]:
-    """A remote whose hook sleeps until it is let go."""
-    gate = remote.parent / "gate"
-    hook = remote / "hooks" / "pre-receive"
-    hook.write_text(f"#!/bin/sh\nwhile [ ! -e {gate} ]; do sleep 0.1; done\n")
-    hook.chmod(0o755)
-    try:
-        yield str(remote), gate.touch
-    finally:
-        gate.touch()
 
 
 @contextmanager
