@@ -3,25 +3,15 @@
 from pathlib import Path
 
 from adapters.conversion import Conversion
-from adapters.hermes.reader import read_document as read_hermes
-from adapters.opencode.reader import read_document as read_opencode
 from adapters.written import Written
 from cli import containers_hermes, containers_opencode
-from cli.containers_sqlite import UnreadableContainer
-
-HERMES, OPENCODE = "hermes", "opencode"
+from cli.stores_database import HERMES, OPENCODE, in_container, read_session
 
 
 def read_from_database(path: Path, agent: str | None, session_id: str) -> Conversion:
     """Return a session of a database; `session_id` may be empty where it holds only one. Raises UnreadableContainer."""
-    if agent in (None, OPENCODE):
-        try:
-            contents = containers_opencode.read_container(path, session_id)
-            return read_opencode(contents.document)
-        except UnreadableContainer:
-            if agent == OPENCODE:
-                raise
-    return read_hermes(containers_hermes.read_container(path, session_id).document)
+    source = in_container(path, agent, session_id)
+    return read_session(path, source.agent, source.session_id)
 
 
 def write_file(written: Written, path: Path) -> list[str]:

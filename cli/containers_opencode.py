@@ -48,6 +48,11 @@ def store_of(environ: Mapping[str, str] = os.environ) -> Path | None:
     return folder if tree_of(folder) else None
 
 
+def is_tree(path: Path) -> bool:
+    """Is it a folder with sessions of versions before 1.2?"""
+    return path.is_dir() and tree_of(path) is not None
+
+
 def sessions_in(path: Path) -> list[Listed]:
     """Return the sessions of a database, a tree or an export, the newest last. Raises UnreadableContainer."""
     if path.is_dir():

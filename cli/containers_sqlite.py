@@ -23,9 +23,9 @@ _MAGIC = b"SQLite format 3\x00"
 
 
 class UnreadableContainer(StoreError):
-    """What was named holds no session of OpenCode, or not the one asked for."""
+    """What was named holds no session of the agent, or not the one asked for."""
 
-    code, title = "unreadable_container", "No session of OpenCode can be read there"
+    code, title = "unreadable_container", "No session can be read there"
 
 
 class ContainerInTheWay(StoreError):

@@ -8,15 +8,25 @@ from typing import Any, TextIO
 
 from adapters.registry import UnsupportedFormat
 from cli.client import Hub
+from cli.containers_sqlite import UnreadableContainer
 from cli.push_session import Pushed, push_session
-from cli.stores import AGENTS, Loaded, NoSuchNativeSession, all_sources, load, source_of, subagents_of
+from cli.source import NoSuchFile, NoSuchNativeSession
+from cli.stores import AGENTS, Loaded, all_sources, load, source_of, subagents_of
 from cli.terminal import Pace, Screen, counted
 from cli.verbs import add_verb, hub_of
 from eventstore.errors import AppendIdReused, InvalidSettings, SessionDeleted, StoreError, TooLarge
 from eventstore.wire.codec import dump
 
 COUNTS = ("found", "appended", "repeated", "native", "skipped")
-_OF_ONE_SESSION = (AppendIdReused, SessionDeleted, TooLarge, UnsupportedFormat, NoSuchNativeSession)
+_OF_ONE_SESSION = (
+    AppendIdReused,
+    SessionDeleted,
+    TooLarge,
+    UnsupportedFormat,
+    NoSuchFile,
+    NoSuchNativeSession,
+    UnreadableContainer,
+)
 
 
 def register(verbs: Any) -> None:
@@ -32,13 +42,19 @@ def register(verbs: Any) -> None:
         examples=[
             "tasuki push ~/.claude/projects/-home-ann-relay/5e55….jsonl --project relay",
             "tasuki push 5e551017-9c1f-4a52-8f3e-2f6d0c6c1b11 --project relay",
+            "tasuki push ses_4f1c2a9be0017QyX --agent opencode --project relay",
             "tasuki push --all --project relay --report report.jsonl",
         ],
     )
     what = push.add_mutually_exclusive_group(required=True)
-    what.add_argument("session", nargs="?", metavar="FILE|SESSION", help="a session's file, or the agent's own id of it")
+    what.add_argument(
+        "session", nargs="?", metavar="FILE|SESSION", help="a session's file, a database, or the agent's own id of it"
+    )
     what.add_argument("--all", action="store_true", help="everything new in the agents' stores")
     push.add_argument("--agent", choices=AGENTS, help="the agent that wrote it (default: told by the file's lines)")
+    push.add_argument(
+        "--session", dest="session_id", default="", metavar="ID", help="which session of a database that holds several"
+    )
     push.add_argument("--project", required=True, metavar="P", help="project that the sessions belong to")
     push.add_argument("--report", metavar="FILE", help="write the mapping reports there, one JSON object a session")
 
@@ -71,14 +87,14 @@ class _Run:
 
     def one(self, hub: Hub) -> None:
         """Push what was named, with its sub-agents."""
-        loaded = load(source_of(self._options.session, self._options.agent))
+        loaded = load(source_of(self._options.session, self._options.agent, self._options.session_id))
         if not loaded.conversion.messages:
-            raise UnsupportedFormat(f"{loaded.source.path} holds no message.")
+            raise UnsupportedFormat(f"{loaded.source.place} holds no message.")
         self._push_with_subagents(hub, loaded)
 
     def all(self, hub: Hub) -> None:
         """Push every session of this host. One that cannot be pushed stops no other."""
-        for source in all_sources():
+        for source in all_sources(self._options.agent):
             if isinstance(source, StoreError):
                 self._leave_out("", source.detail, is_failure=False)
                 continue
@@ -87,9 +103,9 @@ class _Run:
                 if loaded.conversion.messages:
                     self._push_with_subagents(hub, loaded)
                 else:
-                    self._leave_out(str(source.path), "it holds no message", is_failure=False)
+                    self._leave_out(source.place, "it holds no message", is_failure=False)
             except _OF_ONE_SESSION as error:
-                self._leave_out(str(source.path), f"{error.detail} [{error.code}]", is_failure=True)
+                self._leave_out(source.place, f"{error.detail} [{error.code}]", is_failure=True)
 
     def close(self) -> None:
         """Say what became of everything."""
@@ -102,18 +118,22 @@ class _Run:
             named = {} if self._options.all or not sessions else {"session_id": sessions[0]["session_id"]}
             self._screen.line(json.dumps({**named, **totals, **lists}))
         elif len(self.pushed) > 1 or self._options.all:
-            failed = f", {counted(len(self.failed), 'file')} failed" if self.failed else ""
-            left_out = f", {counted(len(self.left_out), 'file')} left out" if self.left_out else ""
+            failed = f", {counted(len(self.failed), 'session')} failed" if self.failed else ""
+            left_out = f", {counted(len(self.left_out), 'session')} left out" if self.left_out else ""
             self._screen.line(f"{counted(len(self.pushed), 'session')}{failed}{left_out}: {_sums(totals)}")
 
-    def _push_with_subagents(self, hub: Hub, loaded: Loaded) -> None:
-        parent = self._push(hub, loaded, "")
+    def _push_with_subagents(self, hub: Hub, loaded: Loaded, parent: str = "") -> None:
+        """Push a session, then those that it started. One of those that cannot be pushed stops no other."""
+        session_id = self._push(hub, loaded, parent).session_id
         for source in subagents_of(loaded.source, loaded.native_id):
-            child = load(source, loaded.conversion.subagents)
-            if child.conversion.messages:
-                self._push(hub, child, parent.session_id)
-            else:
-                self._leave_out(str(source.path), "it holds no message", is_failure=False)
+            try:
+                child = load(source, loaded.conversion.subagents)
+                if child.conversion.messages:
+                    self._push_with_subagents(hub, child, session_id)
+                else:
+                    self._leave_out(source.place, "it holds no message", is_failure=False)
+            except _OF_ONE_SESSION as error:
+                self._leave_out(source.place, f"{error.detail} [{error.code}]", is_failure=True)
 
     def _push(self, hub: Hub, loaded: Loaded, parent: str) -> Pushed:
         pace = Pace(self._said)

@@ -106,7 +106,7 @@ def test_a_file_whose_past_was_changed_is_refused_with_what_to_do(cli, project, 
     refused = cli.run("push", path, "--project", project)
     assert refused.returncode == 1
     assert "[append_id_reused]" in refused.stderr
-    assert "changed after it was pushed" in refused.stderr
+    assert "changed after it was brought in" in refused.stderr
 
 
 def test_sub_agents_are_sessions_of_their_own_that_name_their_parent(cli, project, corpus):
