@@ -36,7 +36,11 @@ def rest_app(service: Service, mounts: Mapping[str, ASGIApp]) -> ASGIApp:
         by_path.setdefault(operation.path, {})[operation.method] = operation
     routes = [Route(path, endpoint=_Methods(path, methods)) for path, methods in by_path.items()]
     document = openapi(OPERATIONS)
-    show = Operation("GET", "/openapi.json", lambda request: _json(document), "This document", is_open=True)
+
+    async def show_openapi(request: Request) -> Response:
+        return Response(dump(document), media_type="application/json")
+
+    show = Operation("GET", "/openapi.json", show_openapi, "This document", is_open=True)
     routes.append(Route(show.path, endpoint=_Methods(show.path, {"GET": show})))
     routes += [Route(path, endpoint=_Mounted(path, app)) for path, app in mounts.items()]
     return _Front(Router(routes, default=_no_such_route, redirect_slashes=False), routes, service)
@@ -183,10 +187,6 @@ def _without_values(error: Exception) -> Exception:
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return Exception(type(error).__name__).with_traceback(error.__traceback__)
-
-
-async def _json(value: dict[str, Any]) -> Response:
-    return Response(dump(value), media_type="application/json")
 
 
 async def _no_such_route(scope: Scope, receive: Receive, send: Send) -> None:

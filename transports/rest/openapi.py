@@ -1,23 +1,35 @@
-"""OpenAPI 3.1, made of the list of operations and the message's own types."""
+"""OpenAPI 3.1, made of the list of operations, the schemas of what is sent and answered, and the message's own types."""
 
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from adapters.registry import READERS, WRITERS
 from eventstore.wire.message import message_schema
+from transports.rest.schemas import ANSWERS, BODIES, CREATED, MOMENT, TEXT, Schema, ref
 
 if TYPE_CHECKING:
     from transports.rest.routes import Operation
 
 _path_name = re.compile(r"\{(\w+)\}")
-_NUMBERS = {
-    "after_seq": "integer",
-    "after_a": "integer",
-    "after_b": "integer",
-    "limit": "integer",
-    "expected_seq": "integer",
-    "native": "integer",
-    "wait": "number",
+_SEQ: Schema = {"type": "integer", "minimum": 0}
+_KINDS: dict[str, Schema] = {
+    **dict.fromkeys(("after_seq", "after_a", "after_b", "expected_seq"), _SEQ),
+    "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100},
+    "native": {"type": "integer", "enum": [0, 1], "default": 0},
+    "wait": {"type": "number", "minimum": 0, "maximum": 60, "default": 0},
+    "since": MOMENT,
+    "before": MOMENT,
+    "to": {"enum": sorted(WRITERS)},
+    "status": {"enum": ["pending", "running", "done", "failed"]},
+}
+_READERS: Schema = {"enum": sorted(READERS)}
+_LAST_EVENT_ID = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "description": "The id of the last event that was seen; goes before after_seq.",
+    "schema": _SEQ,
 }
 
 
@@ -26,7 +38,7 @@ def openapi(operations: "Iterable[Operation]") -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
-    schema = message_schema()
+    messages = {name: _local(part) for name, part in message_schema()["$defs"].items()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -37,47 +49,55 @@ def openapi(operations: "Iterable[Operation]") -> dict[str, Any]:
         "paths": paths,
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {name: _local(part) for name, part in schema["$defs"].items()} | {"Problem": _PROBLEM},
+            "schemas": messages | BODIES | ANSWERS,
         },
     }
-
-
-_PROBLEM = {
-    "type": "object",
-    "required": ["type", "title", "status", "code", "detail", "retryable"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "code": {"type": "string"},
-        "detail": {"type": "string"},
-        "retryable": {"type": "boolean"},
-    },
-}
 
 
 def _operation(operation: "Operation") -> dict[str, Any]:
-    parameters = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in _path_name.findall(operation.path)
-    ] + [
-        {"name": name, "in": "query", "description": text, "schema": {"type": _NUMBERS.get(name, "string")}}
-        for name, text in operation.query.items()
-    ]
-    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     described: dict[str, Any] = {
         "summary": operation.summary,
-        "operationId": operation.handler.__name__.strip("<>"),
-        "parameters": parameters,
-        "responses": {
-            "201" if operation.method == "POST" else "200": {"description": "Done"},
-            "default": {"description": "Refused", "content": problem},
-        },
+        "operationId": operation.handler.__name__,
+        "parameters": _parameters(operation),
+        "responses": _responses(operation),
         "security": [] if operation.is_open else [{"token": []}],
     }
-    if operation.body:
-        schema = {"type": "object", "description": operation.body}
-        described["requestBody"] = {"content": {"application/json": {"schema": schema}}}
+    if operation.body == "*":
+        described["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
+    elif operation.body:
+        content = {"application/json": {"schema": ref(operation.body)}}
+        described["requestBody"] = {"required": operation.body != "NewFork", "content": content}
     return described
+
+
+def _parameters(operation: "Operation") -> list[dict[str, Any]]:
+    in_path = [{"name": name, "in": "path", "required": True, "schema": TEXT} for name in _path_name.findall(operation.path)]
+    in_query = [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in operation.needs,
+            "description": text,
+            "schema": _READERS if operation.body == "*" and name == "agent" else _KINDS.get(name, TEXT),
+        }
+        for name, text in operation.query.items()
+    ]
+    return in_path + in_query + ([_LAST_EVENT_ID] if operation.answer == "text/event-stream" else [])
+
+
+def _responses(operation: "Operation") -> dict[str, Any]:
+    if operation.answer in ANSWERS:
+        content = {"application/json": {"schema": ref(operation.answer)}}
+    else:
+        schema = ref("Step") if operation.answer == "application/x-ndjson" else {}
+        content = {operation.answer: {"schema": schema}}
+    done = {"description": "Done", "content": content}
+    again = {"200": {"description": "A repeat: nothing was written, the first answer again", "content": content}}
+    problem = {"application/problem+json": {"schema": ref("Problem")}}
+    return {
+        **({"201": done} | again if operation.answer in CREATED else {"200": done}),
+        "default": {"description": "Refused", "content": problem},
+    }
 
 
 def _local(schema: Any) -> Any:
