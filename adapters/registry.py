@@ -10,6 +10,10 @@ from adapters.claude_code import reader as claude_code
 from adapters.claude_code import validator as claude_code_validator
 from adapters.claude_code import writer as claude_code_writer
 from adapters.conversion import Conversion
+from adapters.gemini import detect as gemini_detect
+from adapters.gemini import reader as gemini
+from adapters.gemini import validator as gemini_validator
+from adapters.gemini import writer as gemini_writer
 from adapters.hermes import detect as hermes_detect
 from adapters.hermes import export as hermes_export
 from adapters.hermes import reader as hermes
@@ -93,6 +97,7 @@ class Detection:
 
 READERS: Mapping[str, Reader] = {
     "claude-code": Reader(claude_code_detect.detect, claude_code.read),
+    "gemini": Reader(gemini_detect.detect, gemini.read),
     "hermes": Reader(hermes_detect.detect, hermes.read),
     "messages": Reader(messages_reader.detect, messages_reader.read),
     "opencode": Reader(opencode_detect.detect, opencode.read),
@@ -100,6 +105,7 @@ READERS: Mapping[str, Reader] = {
 
 WRITERS: Mapping[str, Writer] = {
     "claude-code": Writer(claude_code_writer.write, claude_code_validator.problems),
+    "gemini": Writer(gemini_writer.write, gemini_validator.problems),
     "hermes": Writer(hermes_writer.write, hermes_validator.problems, hermes_export.export_file),
     "messages": Writer(messages_writer.write, messages_validator.problems),
     "opencode": Writer(opencode_writer.write, opencode_validator.problems, suffix="json"),
