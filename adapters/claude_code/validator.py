@@ -63,7 +63,7 @@ def _of_envelopes(lines: Sequence[Line], values: Sequence[Json | None]) -> Itera
     for line, value in zip(lines, values, strict=True):
         if value is None:
             continue
-        if "leafUuid" in value and value["leafUuid"] not in uuids:
+        if "leafUuid" in value and text_of(value, "leafUuid") not in uuids:
             yield f"line {line.number}: leafUuid names no line"
         if line.is_chained:
             for problem in _of_envelope(value, known):
@@ -77,7 +77,7 @@ def _of_envelope(value: Json, known: set[str]) -> Iterator[str]:
     if value["uuid"] in known:
         yield "its uuid stands for another line already"
     parent = value.get("parentUuid", "")
-    if parent is not None and parent not in known and not value.get("isSidechain"):
+    if parent is not None and text_of(value, "parentUuid") not in known and not value.get("isSidechain"):
         yield "parentUuid names no line before it" if known else "the first line must have no parent"
     if not _time.fullmatch(text_of(value, "timestamp")):
         yield "timestamp is no UTC time in milliseconds"

@@ -53,7 +53,7 @@ def _session(document: Json) -> Iterator[str]:
     yield from (f"{name} is no text" for name in _SESSION_TEXTS if not isinstance(document.get(name), str | None))
     if not _is_object(document.get("model_config")):
         yield "model_config is no JSON object"
-    if len(document.get("title") or "") > _TITLE_MAX:
+    if isinstance(document.get("title"), str) and len(document["title"]) > _TITLE_MAX:
         yield f"the title has more than {_TITLE_MAX} characters"
     if any(_has_surrogate(path, value) for path, value in leaves(document)):
         yield "half a surrogate pair, which cannot be written"
@@ -155,10 +155,11 @@ def _is_object(value: Any) -> bool:
 def _time(value: Any, name: str) -> Iterator[str]:
     try:
         number = Decimal(value.text if isinstance(value, Number) else str(value))
+        is_time = 0 <= number < _SECONDS_MAX
     except InvalidOperation:
         yield f"{name} is no number"
         return
-    if not 0 <= number < _SECONDS_MAX:
+    if not is_time:
         yield f"{name} is no time in seconds"
 
 

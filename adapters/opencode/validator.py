@@ -54,8 +54,8 @@ def _of_document(document: Mapping[str, Any], now_ms: int) -> Iterator[str]:
     for key in ("slug", "title", "version", "directory"):
         if key in info and not isinstance(info[key], str):
             yield f"info.{key} is no string"
-    seen: Counter[Any] = Counter()
-    users: set[Any] = set()
+    seen: Counter[str] = Counter()
+    users: set[str] = set()
     before: tuple[int, str] = (-1, "")
     for index, message in enumerate(messages):
         where = f"messages[{index}]"
@@ -63,7 +63,8 @@ def _of_document(document: Mapping[str, Any], now_ms: int) -> Iterator[str]:
             yield f"{where}: there must be `info` and `parts`"
             continue
         told = message["info"]
-        seen.update([told.get("id"), *(part.get("id") for part in message["parts"] if isinstance(part, dict))])
+        holders = [told, *(part for part in message["parts"] if isinstance(part, dict))]
+        seen.update(name for holder in holders if isinstance(name := holder.get("id"), str))
         yield from _of_message(message, where, info.get("id"), users)
         created = _int(told.get("time", {}).get("created")) if isinstance(told.get("time"), dict) else None
         if created is not None:
@@ -72,12 +73,12 @@ def _of_document(document: Mapping[str, Any], now_ms: int) -> Iterator[str]:
             if now_ms and created > now_ms:
                 yield f"{where}: later than now"
             before = (created, str(told.get("id")))
-        if told.get("role") == "user":
-            users.add(told.get("id"))
-    yield from (f"the id {name} stands {count} times" for name, count in seen.items() if name is not None and count > 1)
+        if told.get("role") == "user" and isinstance(told.get("id"), str):
+            users.add(told["id"])
+    yield from (f"the id {name} stands {count} times" for name, count in seen.items() if count > 1)
 
 
-def _of_message(message: Mapping[str, Any], where: str, session_id: Any, users: set[Any]) -> Iterator[str]:
+def _of_message(message: Mapping[str, Any], where: str, session_id: Any, users: set[str]) -> Iterator[str]:
     info = message["info"]
     yield from _missing(info, ("id", "sessionID", "role", "time"), where)
     yield from _prefix(info.get("id"), "msg", f"{where}.id")
@@ -91,7 +92,7 @@ def _of_message(message: Mapping[str, Any], where: str, session_id: Any, users: 
         yield from _missing(info, _REQUIRED_ASSISTANT, where)
         yield from _missing(info.get("path"), ("cwd", "root"), f"{where}.path")
         yield from _missing(info.get("tokens"), ("input", "output", "reasoning", "cache"), f"{where}.tokens")
-        if info.get("parentID") not in users:
+        if not isinstance(info.get("parentID"), str) or info["parentID"] not in users:
             yield f"{where}: parentID names no user message before it"
     else:
         yield f"{where}: role is neither user nor assistant"
@@ -140,7 +141,10 @@ def _of_state(state: Any, where: str) -> Iterator[str]:
             yield f"{where}.{key} is no string"
     if status in ("completed", "error"):
         yield from _times(state, where, ("start", "end"))
-    for index, file in enumerate(state.get("attachments") or ()):
+    attached = state.get("attachments")
+    if not isinstance(attached, list | None):
+        yield f"{where}.attachments is no list"
+    for index, file in enumerate(attached if isinstance(attached, list) else ()):
         yield from _missing(file, ("id", "sessionID", "messageID", "type", "mime", "url"), f"{where}.attachments[{index}]")
 
 

@@ -58,6 +58,10 @@ NAMES = [
     "append_id",
     "expected_seq",
     "reason",
+    "to",
+    "version",
+    "cwd",
+    "model",
     "x",
     "",
 ]
@@ -122,6 +126,7 @@ class Mutator:
         if draw() < 0.25:
             views = ["/v1/sessions", "/v1/snapshots", "/v1/log", "/healthz", "/readyz", "/schema/message.v1.json", "/openapi.json"]
             own = [path, f"{path}/lineage", f"{path}/events", f"/v1/snapshots/{snapshot}", f"/v1/diff?a={session}&b={snapshot}"]
+            own += [f"{path}/export?to={agent}" for agent in ("messages", "claude-code", "hermes", "opencode")]
             return Request("GET", self.random.choice(views + own)), None
         if draw() < 0.01:
             return Request("DELETE", path), None
