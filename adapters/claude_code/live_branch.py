@@ -19,158 +19,191 @@ end of a file with forks may give way to an older leaf: the next line heals it, 
 meanwhile.
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 
-from adapters.claude_code.records import Line
+from adapters.claude_code.packed import NONE, Lines, Picked
 
 
 class Tree:
-    """The nodes by uuid, in the order they first appeared.
+    """The nodes, each named by its uuid (a number of `lines.names`), in the order they first appeared.
 
-    `is_repeat(first, later)` tells whether two lines with one uuid are the same text: then the first stays the node, so
-    that a line written again moves nothing that was appended before.
+    `is_repeat(first, later)` tells of two lines with one uuid, by index, whether they are the same text: then the first stays
+    the node, so that a line written again moves nothing that was appended before.
     """
 
-    def __init__(self, lines: Iterable[Line] = (), is_repeat: Callable[[Line, Line], bool] = lambda first, later: False) -> None:
-        self.nodes: dict[str, Line] = {}
+    def __init__(self, lines: Lines, is_repeat: Callable[[int, int], bool] = lambda first, later: False) -> None:
+        self.lines = lines
+        self.order = array("i")
+        self._node = array("i")  # by name, the index of its line
         self._is_repeat = is_repeat
-        self._repeated: dict[str, tuple[Line, int]] = {}  # the first line of a uuid that stands in several, and the last's number
-        for line in lines:
-            self.add(line)
+        self._repeated: dict[int, tuple[int, int]] = {}  # by name, where several lines have it: the first and the last
+        for index in range(len(lines)):
+            self.add(index)
 
-    def add(self, line: Line) -> None:
-        if not line.is_chained:
+    def add(self, index: int) -> None:
+        """Add a line, when it can be a node."""
+        if not self.lines.shape(index).is_chained:
             return
-        node = self.nodes.get(line.uuid)
-        if node is not None:
-            self._repeated[line.uuid] = self.first(line.uuid) or line, line.number
-        if node is None or not self._is_repeat(node, line):
-            self.nodes[line.uuid] = line
+        name = self.lines.uuid[index]
+        node = self.node(name)
+        if node == NONE:
+            self.order.append(name)
+            self._node.extend([NONE] * (name + 1 - len(self._node)))
+        else:
+            self._repeated[name] = self.first(name), index
+        if node == NONE or not self._is_repeat(node, index):
+            self._node[name] = index
 
-    def first(self, uuid: str) -> Line | None:
+    def node(self, name: int) -> int:
+        """The index of the line of this uuid, NONE for none."""
+        return self._node[name] if 0 <= name < len(self._node) else NONE
+
+    def nodes(self) -> Iterator[int]:
+        return (self._node[name] for name in self.order)
+
+    def first(self, name: int) -> int:
         """The first line of a uuid."""
-        return self._repeated[uuid][0] if uuid in self._repeated else self.nodes.get(uuid)
+        return self._repeated[name][0] if name in self._repeated else self.node(name)
 
-    def place(self, line: Line) -> int:
+    def place(self, index: int) -> int:
         """Where the line stands, or stands again for the last time."""
-        return self._repeated[line.uuid][1] if line.uuid in self._repeated else line.number
+        name = self.lines.uuid[index]
+        return self.lines.number(self._repeated[name][1] if name in self._repeated else index)
 
-    def upward(self, uuid: str) -> Iterator[Line]:
-        """Yield the node and its ancestors, each once, until a parent is missing."""
-        seen: set[str] = set()
-        while uuid and uuid not in seen and (node := self.nodes.get(uuid)):
-            seen.add(uuid)
-            yield node
-            uuid = node.parent
+    def message_upward(self, name: int) -> int:
+        """The nearest user or assistant line, this one or above it; NONE where there is none, or a parent is missing."""
+        seen: set[int] = set()
+        while (index := self.node(name)) != NONE and name not in seen:
+            if self.lines.is_message(index):
+                return index
+            seen.add(name)
+            name = self.lines.parent[index]
+        return NONE
 
-    @cached_property
-    def replies(self) -> dict[str, list[Line]]:
-        """The assistant lines of each reply of the API."""
-        replies: dict[str, list[Line]] = {}
-        for node in self.nodes.values():
-            if node.told.reply_id:
-                replies.setdefault(node.told.reply_id, []).append(node)
-        return replies
-
-    @cached_property
-    def callers(self) -> dict[str, Line | None]:
-        """The line that made each call; None when two replies claim the same call id, which then places nothing."""
-        callers: dict[str, Line | None] = {}
-        for node in self.nodes.values():
-            if not node.told.reply_id:
-                continue
-            for call in node.told.calls:
-                other = callers.get(call, node)
-                callers[call] = node if other is not None and other.told.reply_id == node.told.reply_id else None
-        return callers
-
-    @cached_property
-    def results(self) -> dict[str, list[Line]]:
-        """The results that may belong to a line: its children, those that name it, those that answer its calls."""
-        results: dict[str, list[Line]] = {}
-        for node in self.nodes.values():
-            if not _is_result(node):
-                continue
-            owners = [self.nodes.get(node.told.source), *(self.callers.get(call) for call in node.told.results)]
-            named = [owner.uuid for owner in owners if owner is not None and _same_writer(node, owner)]
-            for uuid in [node.parent, *named]:
-                results.setdefault(uuid, []).append(node)
-        return results
+    def walk(self, name: int) -> "array[int]":
+        """Return the path from the root to a node, each line once."""
+        path, seen = array("i"), bytearray(len(self.lines.names))
+        while (index := self.node(name)) != NONE and not seen[name]:
+            path.append(index)
+            seen[name] = 1
+            name = self.lines.parent[index]
+        path.reverse()
+        return path
 
 
-def live_branch(tree: Tree) -> list[Line]:
+def live_branch(tree: Tree) -> Picked:
     """Return the nodes of the live branch in the order they are to be read (laws 1 to 5)."""
     leaf = newest_leaf(tree)
-    return with_parallel_lines(tree, walk(tree, leaf.uuid)) if leaf else []
+    chain = tree.walk(tree.lines.uuid[leaf]) if leaf != NONE else array("i")
+    return Picked(tree.lines, with_parallel_lines(tree, chain))
 
 
-def subagent_branch(tree: Tree) -> list[Line]:
+def subagent_branch(tree: Tree) -> Picked:
     """Return the nodes of a sub-agent's file in the order they are to be read (law 6)."""
-    last = max((node for node in tree.nodes.values() if node.is_message), key=tree.place, default=None)
-    return walk(tree, last.uuid) if last else []
+    last = max((node for node in tree.nodes() if tree.lines.is_message(node)), key=tree.place, default=NONE)
+    return Picked(tree.lines, tree.walk(tree.lines.uuid[last]) if last != NONE else array("i"))
 
 
-def walk(tree: Tree, uuid: str) -> list[Line]:
-    """Return the path from the root to a node."""
-    return list(tree.upward(uuid))[::-1]
+def newest_leaf(tree: Tree) -> int:
+    """Return the line where a resumed session goes on (laws 2 and 3); NONE where nothing was said."""
+    lines = tree.lines
+    is_parent = bytearray(len(lines.names))
+    for node in tree.nodes():
+        if lines.parent[node] != NONE:
+            is_parent[lines.parent[node]] = 1
+    nearest = (tree.message_upward(name) for name in tree.order if not is_parent[name])
+    leaves = [leaf for leaf in nearest if leaf != NONE]
+    main = [leaf for leaf in leaves if not any(_aside(lines, leaf))]
+    return max(main or leaves, key=tree.place, default=NONE)
 
 
-def newest_leaf(tree: Tree) -> Line | None:
-    """Return the line where a resumed session goes on (laws 2 and 3); None where nothing was said."""
-    parents = {node.parent for node in tree.nodes.values()}
-    ends = (uuid for uuid in tree.nodes if uuid not in parents)
-    nearest = (next((node for node in tree.upward(end) if node.is_message), None) for end in ends)
-    leaves = [leaf for leaf in nearest if leaf is not None]
-    main = [leaf for leaf in leaves if not (leaf.told.is_sidechain or leaf.told.is_team or leaf.told.is_meta)]
-    return max(main or leaves, key=tree.place, default=None)
+def _aside(lines: Lines, index: int) -> tuple[bool, bool, bool]:
+    shape = lines.shape(index)
+    return shape.is_sidechain, shape.is_team, shape.is_meta
 
 
-def with_parallel_lines(tree: Tree, chain: Sequence[Line]) -> list[Line]:
+def with_parallel_lines(tree: Tree, chain: "Sequence[int] | array[int]") -> "array[int]":
     """Return the chain with the lines of its replies put back that the walk passed by (law 5)."""
-    on_branch = {node.uuid for node in chain}
-    answered = {call for node in chain for call in node.told.results}
-    last_of_reply = {node.told.reply_id: node.uuid for node in chain if node.told.reply_id}
-    missing: dict[str, list[Line]] = {}
-    for reply_id, anchor in last_of_reply.items():
-        found = _missing_of_reply(tree, reply_id, on_branch, answered)
-        on_branch.update(node.uuid for node in found)
-        missing[anchor] = found
-    return [line for node in chain for line in (node, *missing.get(node.uuid, ()))]
+    lines = tree.lines
+    on_branch = bytearray(len(lines.names))
+    for index in chain:
+        on_branch[lines.uuid[index]] = 1
+    passed_by = [node for node in tree.nodes() if not on_branch[lines.uuid[node]]]
+    last_of_reply = {lines.reply[index]: index for index in chain if lines.reply[index] != NONE} if passed_by else {}
+    missing = _Missing(tree, passed_by, last_of_reply.keys()) if last_of_reply else None
+    answered = {call for index in chain for call in lines.results(index)} if missing else set()
+    found: dict[int, list[int]] = {}
+    for reply, anchor in last_of_reply.items() if missing else ():
+        if missing and (of_reply := missing.of_reply(reply, on_branch, answered)):
+            for index in of_reply:
+                on_branch[lines.uuid[index]] = 1
+            found[anchor] = of_reply
+    whole = array("i")
+    for index in chain:
+        whole.append(index)
+        whole.extend(found.get(index, ()))
+    return whole
 
 
-def _missing_of_reply(tree: Tree, reply_id: str, on_branch: set[str], answered: set[str]) -> list[Line]:
-    """The reply's lines that are not on the branch, by time; then the results of its calls that are not, by time."""
-    members = tree.replies[reply_id]
-    own = {member.uuid for member in members}
-    siblings = [member for member in members if member.uuid not in on_branch]
-    candidates = {
-        result.uuid: result for member in members for result in tree.results.get(member.uuid, ()) if result.uuid not in on_branch
-    }
-    results = [result for result in candidates.values() if result.parent in own]
-    strays = [result for result in candidates.values() if result.parent not in own]
-    results += _answers_to_open_calls(tree, strays, own, answered.union(*(result.told.results for result in results)))
-    return sorted(siblings, key=_time) + sorted(results, key=_time)
+class _Missing:
+    """What a walk may have passed by: lines of replies, and results that may belong to their lines."""
 
+    def __init__(self, tree: Tree, passed_by: Sequence[int], wanted: Iterable[int]) -> None:
+        self._tree, self._lines = tree, tree.lines
+        replies = set(wanted)
+        self._members: dict[int, list[int]] = {}
+        self._callers: dict[int, int] = {}  # the line that made a call; NONE when two replies claim it: then it places nothing
+        strays = [node for node in passed_by if self._is_result(node)]
+        if strays or any(self._lines.reply[node] in replies for node in passed_by):
+            for node in tree.nodes():
+                self._add(node, replies)
+        self._results: dict[int, list[int]] = {}
+        for node in strays:
+            owners = [tree.node(self._lines.source[node]), *(self._callers.get(call, NONE) for call in self._lines.results(node))]
+            named = [self._lines.uuid[owner] for owner in owners if owner != NONE and self._same_writer(node, owner)]
+            for name in [self._lines.parent[node], *named]:
+                self._results.setdefault(name, []).append(node)
 
-def _answers_to_open_calls(tree: Tree, strays: list[Line], own: set[str], answered: set[str]) -> list[Line]:
-    """Of results that hang elsewhere in the tree, those that answer a call of the reply that is still open."""
-    taken: list[Line] = []
-    for stray in sorted(strays, key=tree.place):
-        owners = {call: tree.callers.get(call) for call in stray.told.results if call not in answered}
-        if any(owner is not None and owner.uuid in own for owner in owners.values()):
-            answered = answered.union(stray.told.results)
-            taken.append(stray)
-    return taken
+    def of_reply(self, reply: int, on_branch: bytearray, answered: set[int]) -> list[int]:
+        """The reply's lines that are not on the branch, by time; then the results of its calls that are not, by time."""
+        lines = self._lines
+        members = self._members.get(reply, [])
+        own = {lines.uuid[member] for member in members}
+        siblings = [member for member in members if not on_branch[lines.uuid[member]]]
+        of_members = (result for member in members for result in self._results.get(lines.uuid[member], ()))
+        candidates = dict.fromkeys(result for result in of_members if not on_branch[lines.uuid[result]])
+        results = [result for result in candidates if lines.parent[result] in own]
+        strays = [result for result in candidates if lines.parent[result] not in own]
+        if strays:
+            known = answered.union(*(lines.results(result) for result in results))
+            results += self._answers_to_open_calls(strays, own, known)
+        return sorted(siblings, key=lines.timestamp) + sorted(results, key=lines.timestamp)
 
+    def _answers_to_open_calls(self, strays: list[int], own: set[int], answered: set[int]) -> list[int]:
+        """Of results that hang elsewhere in the tree, those that answer a call of the reply that is still open."""
+        taken: list[int] = []
+        for stray in sorted(strays, key=self._tree.place):
+            owners = (self._callers.get(call, NONE) for call in self._lines.results(stray) if call not in answered)
+            if any(owner != NONE and self._lines.uuid[owner] in own for owner in owners):
+                answered = answered.union(self._lines.results(stray))
+                taken.append(stray)
+        return taken
 
-def _is_result(node: Line) -> bool:
-    return node.type == "user" and bool(node.parent) and node.told.has_result
+    def _add(self, node: int, replies: set[int]) -> None:
+        reply = self._lines.reply[node]
+        if reply == NONE:
+            return
+        if reply in replies:
+            self._members.setdefault(reply, []).append(node)
+        for call in self._lines.calls(node):
+            other = self._callers.get(call, node)
+            self._callers[call] = node if other != NONE and self._lines.reply[other] == reply else NONE
 
+    def _is_result(self, node: int) -> bool:
+        shape = self._lines.shape(node)
+        return shape.type == "user" and self._lines.parent[node] != NONE and shape.has_result
 
-def _same_writer(a: Line, b: Line) -> bool:
-    return a.told.is_sidechain == b.told.is_sidechain and a.told.agent_id == b.told.agent_id
-
-
-def _time(node: Line) -> str:
-    return node.told.timestamp
+    def _same_writer(self, node: int, owner: int) -> bool:
+        one, other = self._lines.shape(node), self._lines.shape(owner)
+        return one.is_sidechain == other.is_sidechain and one.agent_id == other.agent_id

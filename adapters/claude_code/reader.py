@@ -23,12 +23,14 @@ line number. Sub-agents' files are sessions of their own: `read_subagent`, or `r
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
 
 from adapters.claude_code.fates import Fates, path_of
 from adapters.claude_code.fields import account
 from adapters.claude_code.live_branch import live_branch, subagent_branch
 from adapters.claude_code.messages import Around, convert
+from adapters.claude_code.packed import NONE, Picked
 from adapters.claude_code.records import AGENT, Line
 from adapters.claude_code.transcript import Transcript
 from adapters.conversion import Conversion, Json, Message, NativeRecords
@@ -82,10 +84,12 @@ class Reading:
     def __init__(self, lines: Iterable[bytes], link: Json | None = None, *, is_final: bool = True) -> None:
         self._lines = lines
         self._file = file = Transcript(lines)
-        spoken = [line for line in file.lines if line.is_message]
-        self._is_subagent = link is not None or (bool(spoken) and all(line.told.is_sidechain for line in spoken))
+        held = file.lines
+        spoken = [held.shape(index).is_sidechain for index in range(len(held)) if held.is_message(index)]
+        self._is_subagent = link is not None or (bool(spoken) and all(spoken))
         branch = subagent_branch(file.tree) if self._is_subagent else live_branch(file.tree)
-        self._live = [line for line in branch if line.is_message and (self._is_subagent or not line.told.is_sidechain)]
+        live = (at for at in branch.indexes if held.is_message(at) and (self._is_subagent or not held.shape(at).is_sidechain))
+        self._live = Picked(held, array("i", live))
         self._fates = Fates(file.tree, branch, self._live)
         self._cuts = blocks(file.sizes)
         open_block = self._cuts.pop() if not is_final and self._cuts else range(0)
@@ -122,7 +126,7 @@ class Reading:
         return self._report.to_dict()
 
     def off_branch(self) -> dict[str, str]:
-        dead = (line for line in self._file.lines if line.is_message and not self._fates.is_live(line))
+        dead = (line for line in self._file.lines if line.is_message and not self._fates.is_live(line.number))
         return {line.uuid: self._fates.reason(line).partition(":")[0] for line in dead}
 
     def _messages(self) -> Iterator[Message]:
@@ -131,19 +135,21 @@ class Reading:
 
     def _in_live_order(self) -> Iterator[tuple[Line, memoryview]]:
         """Yield the live lines with their text. Few stand elsewhere than in the file: those wait until their turn."""
-        place = {line.number: place for place, line in enumerate(self._live)}
+        place_of = array("i", [NONE]) * len(self._file.lines)
+        for place, index in enumerate(self._live.indexes):
+            place_of[index] = place
         waiting: dict[int, memoryview] = {}
         turn = 0
         for number, raw in self._file.numbered(self._lines):
-            if number not in place:
+            if place_of[number - 1] == NONE:
                 continue
-            waiting[place[number]] = raw
+            waiting[place_of[number - 1]] = raw
             while turn in waiting:
                 yield self._live[turn], waiting.pop(turn)
                 turn += 1
 
     def _is_kept(self, number: int) -> bool:
-        return not self._fates.is_live(self._file.lines[number - 1])
+        return not self._fates.is_live(number)
 
     def _meta(self, link: Json) -> Json:
         told = self._file.meta
@@ -177,13 +183,13 @@ def _account_lines(file: Transcript, fates: Fates, held: set[int], report: Repor
         if line.number in held:
             continue
         report.found("lines")
-        if not fates.is_live(line):
+        if not fates.is_live(line.number):
             report.note("kept_native", path_of(line), fates.reason(line), f"line {line.number}")
         else:
             report.converted("lines")
 
 
-def _warn(file: Transcript, live: Sequence[Line], fates: Fates, report: Report) -> None:
+def _warn(file: Transcript, live: Picked, fates: Fates, report: Report) -> None:
     """Add what a reader of the report should look at, though it is counted elsewhere."""
     for line in file.lines:
         if line.problem:
@@ -196,8 +202,8 @@ def _warn(file: Transcript, live: Sequence[Line], fates: Fates, report: Report) 
         for call in line.told.calls:
             if call not in answered:
                 report.warn("blocks/assistant.tool_use", "the call has no result on the live branch", f"line {line.number}")
-    newest = max((line for line in file.lines if line.is_message), key=lambda line: line.number, default=None)
-    if newest and newest.told.is_meta and not fates.is_live(newest):
+    newest = next((line for line in reversed(file.lines) if line.is_message), None)
+    if newest and newest.told.is_meta and not fates.is_live(newest.number):
         reason = "the newest line is a meta line, so the rule takes an older branch; a line after it heals that"
         report.warn(path_of(newest), reason, f"line {newest.number}")
     if file.meta.version and not _known_version.match(file.meta.version):

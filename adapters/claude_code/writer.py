@@ -24,6 +24,7 @@ from adapters.claude_code.foreign import Foreign
 from adapters.claude_code.home import Home, HomeLine, gather
 from adapters.claude_code.live_branch import Tree, newest_leaf, subagent_branch
 from adapters.claude_code.names import is_tool_id, is_uuid, made_tool_id, project_key, session_uuid
+from adapters.claude_code.packed import NONE, packed
 from adapters.claude_code.records import AGENT
 from adapters.conversion import Json
 from adapters.json_lines import text_of
@@ -236,12 +237,12 @@ def _runs(home: Home, count: int) -> Iterator[list[int]]:
 
 
 def _live_end(lines: Sequence[HomeLine], *, is_subagent: bool) -> str | None:
-    tree = Tree(line.line for line in lines)
+    tree = Tree(packed(line.line for line in lines))
     if is_subagent:
         branch = subagent_branch(tree)
         return branch[-1].uuid if branch else None
     end = newest_leaf(tree)
-    return end.uuid if end else None
+    return tree.lines[end].uuid if end != NONE else None
 
 
 def _names(messages: Sequence[Json]) -> list[str]:
