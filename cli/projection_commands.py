@@ -19,7 +19,7 @@ def register(verbs: Any) -> None:
         description="The views of the log, which can be dropped and rebuilt at any time.",
     )
     parts = group.add_subparsers(dest="projections_verb", metavar="WHAT", required=True)
-    for name, summary in (("list", "what views there are"), ("status", "how they are, and how far a rebuild is")):
+    for name, summary in (("list", "what views there are"), ("status", "how they are, how far a rebuild is, what lags or fails")):
         examples = [f"tasuki projections {name}", f"tasuki projections {name} --json"]
         add_verb(parts, name, run_list, summary=summary, more=summary.capitalize() + ".", examples=examples)
     rebuild = add_verb(
@@ -51,7 +51,11 @@ def run_list(options: argparse.Namespace) -> int:
         return 0
     for one in found["projections"]:
         state = "" if one["rebuilt_to"] is None else f"  rebuilding: {one['rebuilt_to']} of {found['head_seq']}"
+        if "checkpoint" in one:
+            state += f"  follows, {one['lag']} behind"
         screen.line(f"{one['name']:<12} version {one['version']}  {one['rows']} rows  {one['bytes'] / 1e6:.1f} MB{state}")
+        if one.get("tries"):
+            screen.line(f"{'':<12} failed {counted(one['tries'], 'time')}, again at {one['next_try_at']}: {one['last_error']}")
     return 0
 
 

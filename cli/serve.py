@@ -33,6 +33,7 @@ from transports.rest.app import rest_app
 from transports.service import Service
 from workers.archive.desk import ArchiveDesk
 from workers.archive.worker import ArchiveWorker
+from workers.follow import Followers
 
 log = logging.getLogger("tasuki.serve")
 DATABASE_WAIT_S = 30.0
@@ -121,9 +122,10 @@ async def _hub(settings: Settings, dsn: str) -> AsyncIterator[Service]:
     try:
         await bring_up_to_date(database, stale)
         archivist = ArchiveWorker(database, settings.archive_path, settings.archive_remote) if settings.archive else None
-        hub = await compose(settings, database, dsn, archivist)
+        followers = Followers(database, settings.poll_s)
+        hub = await compose(settings, database, dsn, archivist, followers)
         async with anyio.create_task_group() as tasks:
-            for run in (hub.tails.run, hub.listener.run, hub.committer.run):
+            for run in (hub.tails.run, hub.listener.run, hub.committer.run, followers.run):
                 tasks.start_soon(run)
             if archivist:
                 tasks.start_soon(archivist.run)
@@ -134,25 +136,34 @@ async def _hub(settings: Settings, dsn: str) -> AsyncIterator[Service]:
             await database.close()
 
 
-async def compose(settings: Settings, database: Database, dsn: str, archivist: ArchiveWorker | None = None) -> Service:
+async def compose(
+    settings: Settings,
+    database: Database,
+    dsn: str,
+    archivist: ArchiveWorker | None = None,
+    followers: Followers | None = None,
+) -> Service:
     """Put a service together on an open database; its tasks (tails, listener, committer) are not started yet."""
     access, reader = Access(database), Reader(database)
     await access.ensure_admin_token(settings.token_path)
     tails = Tails(reader)
 
+    def wake_workers() -> None:
+        for worker in (archivist, followers):
+            if worker:
+                worker.wake()
+
     def changed(session_nos: set[int] | None, patched_nos: set[int]) -> None:
         reader.forget(None if session_nos is None else patched_nos)
         tails.wake(session_nos)
-        if archivist:
-            archivist.wake()
+        wake_workers()
 
     def committed(commit: Commit) -> None:
         written = {session_id: (reader.recall(session_id), events) for session_id, events in commit.by_session().items()}
         are_all_known = all(ref for ref, _ in written.values())
         is_next = listener.committed(commit.first_seq, commit.last_seq, are_all_known)
         tails.committed([(ref, events) for ref, events in written.values() if ref], is_next)
-        if archivist:
-            archivist.wake()
+        wake_workers()
 
     listener = Listener(database, settings.listen_dsn or dsn, changed, settings.poll_s, settings.probe_s)
     await listener.start()

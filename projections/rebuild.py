@@ -4,6 +4,7 @@ Rule 1: the live projection is touched by one transaction only, the swap; killed
 Rule 2: the append lock is held for the last rows only, and at most SWAP_MS_MAX; if that is not enough, it is let go, the new
         projection catches up further, and the swap is tried again.
 Rule 3: appends come first: after each range it rests for a part of the time that the range took.
+        One that follows the log is swapped under the lock of its checkpoint, and no append waits at all.
 Rule 4: one rebuild at a time; what a killed one left is dropped by the next.
 """
 
@@ -96,10 +97,11 @@ async def _fold(work: Dedicated, one: Projection, done_seq: int, on_progress: On
 
 
 async def _swap(work: Dedicated, one: Projection, progress: Progress, on_progress: OnProgress) -> Progress:
+    swap = "swap_follower" if one.is_follower else "swap_projection"
     for _ in range(SWAP_TRIES):
         await work.call("configure_maintenance", statement_timeout_ms=SWAP_MS_MAX)
         try:
-            await work.call("swap_projection", projection=one.name, version=one.version, done_seq=progress.done_seq)
+            await work.call(swap, projection=one.name, version=one.version, done_seq=progress.done_seq)
         except (LogBusy, StoreUnavailable):  # too long: its timeouts ended it, and nothing has changed
             await work.call("configure_maintenance", statement_timeout_ms=0)
             head = await head_of(work)

@@ -99,7 +99,7 @@ def _refresh(connection: psycopg.Connection) -> bool:
 
 
 def _stale(connection: psycopg.Connection) -> list[str]:
-    """The projections to be rebuilt; what a log without events lacks is made at once. Raises SchemaNewer."""
+    """The projections to be rebuilt; what a log without events lacks, and what follows it, is made at once. Raises SchemaNewer."""
     found: dict[str, int] = dict(connection.execute("select name, version from store.projections").fetchall())
     row = connection.execute("select exists (select from store.log)").fetchone()
     is_empty = row is not None and not row[0]
@@ -111,10 +111,11 @@ def _stale(connection: psycopg.Connection) -> list[str]:
                 f"The view {projection.name} has version {version_found}, this is Tasuki {version('tasuki')} and knows"
                 f" version {projection.version}. Nothing was changed. Start the newer version."
             )
-        if version_found == 0 and is_empty:
+        if version_found == 0 and (is_empty or projection.is_follower):
             connection.execute("set local search_path = store")
             connection.execute(projection.text)
-            connection.execute("select store.add_projection(%s, %s)", [projection.name, projection.version])
+            add = "add_follower(%s, %s, 0)" if projection.is_follower else "add_projection(%s, %s)"
+            connection.execute(f"select store.{add}", [projection.name, projection.version])
         elif version_found < projection.version:
             stale.append(projection.name)
     return stale
@@ -142,25 +143,36 @@ def _numbered() -> list[tuple[int, str, str]]:
 
 @dataclass(frozen=True)
 class Projection:
-    """A view of the log as its file has it: name, version, and the text that makes its table and its fold."""
+    """A view of the log as its file has it: name, version, and the text that makes its table and its fold.
+
+    `is_follower`: it is not folded by the append but follows the log, by a checkpoint of its own.
+    """
 
     name: str
     version: int
     text: str
+    is_follower: bool = False
+
+
+PROJECTION_FOLDERS: tuple[Traversable, ...] = (files("sql") / "projections",)
 
 
 def projections() -> list[Projection]:
-    """Return every projection of this program. The first line of a file names it and its version."""
+    """Return every projection of this program. The first line of a file names it, its version, and whether it is a follower."""
     found = []
-    for name, text in _sql_files("projections"):
-        head = re.match(rf"-- {name}, version ([1-9][0-9]*):", text)
-        assert head, f"sql/projections/{name}.sql must begin with `-- {name}, version <n>: `"
-        found.append(Projection(name, int(head[1]), text))
+    for name, text in [file for folder in PROJECTION_FOLDERS for file in _sql_files_in(folder)]:
+        head = re.match(rf"-- {name}, version ([1-9][0-9]*)(, by checkpoint)?: ", text)
+        assert head, f"{name}.sql must begin with `-- {name}, version <n>: ` or `-- {name}, version <n>, by checkpoint: `"
+        found.append(Projection(name, int(head[1]), text, head[2] is not None))
     return found
 
 
 def _sql_files(folder: str) -> list[tuple[str, str]]:
-    found: list[Traversable] = [f for f in (files("sql") / folder).iterdir() if f.name.endswith(".sql")]
+    return _sql_files_in(files("sql") / folder)
+
+
+def _sql_files_in(folder: Traversable) -> list[tuple[str, str]]:
+    found = [f for f in folder.iterdir() if f.name.endswith(".sql")]
     return sorted((f.name.removesuffix(".sql"), f.read_text("utf-8")) for f in found)
 
 

@@ -37,8 +37,9 @@ def begin(log: SqlLog) -> None:
 @plant("rebuild_range", "set_config('search_path', 'tasuki_rebuild', true)", "set_config('search_path', 'store', true)")
 @plant("swap_projection", "if _last > done_seq then", "if _last < done_seq then")
 @plant("swap_projection", "done_seq + 1, _last", "done_seq, _last")
+@plant("swap_projection", "perform store.take_place(projection);", "drop schema tasuki_rebuild cascade;")
 @plant(
-    "swap_projection",
+    "take_place",
     "'alter function tasuki_rebuild.%I(bigint, bigint) set schema store'",
     "'drop function tasuki_rebuild.%I(bigint, bigint)'",
 )

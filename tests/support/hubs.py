@@ -21,10 +21,11 @@ START_S = 60
 class HubProcess:
     """One server process on a database. `url` and `token` are known once it is ready."""
 
-    def __init__(self, dsn: str, data_dir: Path, port: int = 0, **settings: Any) -> None:
-        self._command = [sys.executable, "-m", "cli.main", "serve", "--port", str(port)]
+    def __init__(self, dsn: str, data_dir: Path, port: int = 0, program: str = "cli.main", **settings: Any) -> None:
+        self._command = [sys.executable, "-m", program, "serve", "--port", str(port)]
         keep = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
         extra = {f"TASUKI_{name.upper()}": str(value) for name, value in settings.items()}
+        keep |= {"PYTHONPATH": str(Path(__file__).parent)} if program != "cli.main" else {}
         self._env = {**keep, "TASUKI_DSN": dsn, "TASUKI_DATA_DIR": str(data_dir), "HOME": str(data_dir), **extra}
         self._data_dir = data_dir
         self.log_path = data_dir / f"serve-{id(self)}.log"
