@@ -9,7 +9,7 @@ from adapters.json_lines import BLANK, NOT_JSON
 
 LINES_MAX = 64
 SURE, LIKELY = 1.0, 0.6
-_types = MESSAGE_TYPES | SHOWN_TYPES
+_types = (*MESSAGE_TYPES, *SHOWN_TYPES)
 
 
 def detect(lines: Iterable[bytes]) -> tuple[float, str]:

