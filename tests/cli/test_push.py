@@ -86,7 +86,7 @@ def test_after_a_new_epoch_everything_is_offered_again_and_nothing_added(cli, pr
     assert (again["appended"], again["repeated"], again["skipped"]) == (0, 17, 0)
 
 
-def test_a_rewind_is_said_and_what_was_there_stays(cli, project, tmp_path):
+def test_a_rewind_becomes_a_fork_and_what_was_there_stays(cli, project, tmp_path):
     path, lines = tmp_path / "rewound.jsonl", lines_of(SAMPLE)
     path.write_bytes(b"".join(lines))
     first = cli.json("push", path, "--project", project)
@@ -95,7 +95,10 @@ def test_a_rewind_is_said_and_what_was_there_stays(cli, project, tmp_path):
     second = cli.json("push", path, "--project", project)
     assert "a rewind" in second["sessions"][0]["notes"][0]
     assert second["appended"] == 1
-    assert len(cli.lines("show", first["session_id"])) == 18
+    assert len(cli.lines("show", first["session_id"])) == 17
+    live = {message.append_id for message in conversion(path).messages}
+    assert {message["append_id"] for message in cli.lines("show", second["session_id"])} == live
+    assert cli.json("push", path, "--project", project)["session_id"] == second["session_id"], "the agent's id means the newest"
 
 
 def test_a_file_whose_past_was_changed_is_refused_with_what_to_do(cli, project, tmp_path):

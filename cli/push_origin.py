@@ -1,0 +1,77 @@
+"""Where an agent's session came from: which session of the hub was written for the agent, who went on with it.
+
+Asked only for sessions that hold records as our writers make them. What was found once is noted in the hub's session
+(`pushed.by`), so it is looked for among a project's sessions only once.
+"""
+
+from collections.abc import Iterator
+
+from adapters.continued import looks_written, names_in, record_names
+from adapters.conversion import Json
+from cli import push_marks
+from cli.client import Hub, session_path
+from cli.stores import Loaded
+
+PAGE_MAX = 1000
+FIRST_MESSAGES = 32
+
+
+def find_origin(hub: Hub, loaded: Loaded, project_id: str) -> str:
+    """Return the hub's id of the session that an agent's session was written from; "" where there is none, or it is its own."""
+    if not looks_written(loaded.conversion):
+        return ""
+    listed = list(_sessions(hub, project_id))
+    for one in listed:
+        if push_marks.name_of(loaded) in _by(one["meta"]):
+            return str(one["session_id"])
+    if any(_is_own(one, loaded) for one in listed):
+        return ""
+    has = names_in(loaded.conversion)
+    best, shared_most = "", 0
+    for one in reversed(listed):  # the oldest first: of a session and its fork, which begin alike, the one that has more
+        session_id = str(one["session_id"])
+        begin = messages_of(hub, session_id, FIRST_MESSAGES)
+        if not has.intersection(_names(loaded, one["meta"], begin)):
+            continue
+        shared = len(has.intersection(_names(loaded, one["meta"], messages_of(hub, session_id))))
+        if shared > shared_most:
+            best, shared_most = session_id, shared
+    return best
+
+
+def messages_of(hub: Hub, session_id: str, count_max: int = 0) -> list[Json]:
+    """Return the messages of a session, inherited ones too, with what their agents need of them; `count_max` 0: all."""
+    found: list[Json] = []
+    after_seq, has_more = 0, True
+    while has_more and (not count_max or len(found) < count_max):
+        limit = min(PAGE_MAX, count_max - len(found)) if count_max else PAGE_MAX
+        page = hub.get(session_path(session_id), after_seq=after_seq, limit=limit, native=1).document.fields
+        found += (message for message in page["messages"] if "role" in message)
+        after_seq, has_more = page["next_after_seq"].text, page["has_more"]
+    return found
+
+
+def _sessions(hub: Hub, project_id: str) -> Iterator[Json]:
+    cursor: str | None = None
+    while True:
+        page = hub.get("/v1/sessions", project_id=project_id, limit=PAGE_MAX, cursor=cursor).document.fields
+        yield from (one for one in page["sessions"] if isinstance(one.get("meta"), dict))
+        cursor = page["next"]
+        if cursor is None:
+            return
+
+
+def _names(loaded: Loaded, meta: Json, messages: list[Json]) -> list[str]:
+    return record_names(loaded.conversion.agent, loaded.native_id, meta, messages)
+
+
+def _by(meta: Json) -> Json:
+    by = push_marks.pushed_in(meta).get("by")
+    return by if isinstance(by, dict) else {}
+
+
+def _is_own(one: Json, loaded: Loaded) -> bool:
+    """Was the hub's session made from the agent's?"""
+    meta = one["meta"]
+    told = (meta.get("agent_source"), meta.get("native_session_id"))
+    return told == (loaded.conversion.agent, loaded.native_id) and not one.get("parent_session_id")
