@@ -22,7 +22,7 @@ WRITTEN: Mapping[str, str] = {
 PARTS: Mapping[str, Mapping[str, str]] = {
     "text": {"text": "content[].text"},
     "image_url": {"image_url.url": "content[].inlineData"},
-    "file": {"file.file_data": "content[].inlineData", "file.filename": "content[].inlineData.displayName"},
+    "file": {"file.file_data": "content[].inlineData"},
     "input_audio": {"input_audio.data": "content[].inlineData.data", "input_audio.format": "content[].inlineData.mimeType"},
 }
 ASSISTANT: Mapping[str, str] = {

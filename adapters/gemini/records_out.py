@@ -1,7 +1,7 @@
 """Records that the agent would have written, of what other agents said: content, calls and their results, counts.
 
-On resume the agent passes over what a user said that begins as a command does, and a picture without words; so neither is written.
-A file's line ends, for it, at every line separator of Unicode too: those are escaped.
+On resume the agent passes over what a user said that begins as a command does: it is not written so. Line separators of Unicode are
+escaped, since some readers of lines end one there. A name beside a file's data ends every later request: it has no place.
 """
 
 import re
@@ -21,8 +21,8 @@ from eventstore.wire.codec import Number
 
 RAW_ARGUMENTS = "raw_arguments"
 SAFE_INTEGER = 2**53 - 1
+MEDIA = "[media]"  # as the agent reads a part without a text
 UNSEEN = "\u200b"
-PICTURE = "[see the attachment]"
 
 SURROGATE = Fate("degraded", "half a surrogate pair, which the API refuses; U+FFFD stands for it")
 BLANK = Fate("dropped", "the agent passes over an empty text")
@@ -69,10 +69,9 @@ def parts_out(content: Any, notes: Notes, *, with_media: bool = True) -> list[Js
 
 def spoken(parts: list[Json], path: Path, notes: Notes) -> list[Json]:
     """What a user said, so that it is not passed over on resume; nothing where nothing was said."""
-    text = "".join(part.get("text", "") for part in parts)
-    bare = text.strip(BLANKS)
+    bare = "".join(part.get("text", MEDIA) for part in parts).strip(BLANKS)
     if not bare:
-        return [{"text": PICTURE}, *parts] if any("inlineData" in part for part in parts) else []
+        return []
     if bare.startswith(("/", "?", *CONTEXT)):
         notes[path] = COMMAND
         at = next(at for at, part in enumerate(parts) if "text" in part)
@@ -188,10 +187,8 @@ def _part(part: Any, path: Path, notes: Notes, with_media: bool) -> Json | None:
             if url.startswith(("https://", "http://")):
                 notes[path] = Fate("degraded", "an image elsewhere is named by its address only")
                 return {"text": f"[image: {sound(url, path, notes)}]"}
-        case {"type": "file", "file": {"file_data": str(url), **more}} if with_media and (media := _inline(url)):
-            name = more.get("filename")
-            named = {"displayName": sound(name, (*path, "file", "filename"), notes)} if isinstance(name, str) and name else {}
-            return {"inlineData": media | named}
+        case {"type": "file", "file": {"file_data": str(url)}} if with_media and (media := _inline(url)):
+            return {"inlineData": media}
         case {"type": "input_audio", "input_audio": {"data": str(data), "format": "wav" | "mp3" as form}} if with_media:
             if _is_base64(data):
                 return {"inlineData": {"mimeType": _audio[form], "data": data}}

@@ -46,7 +46,7 @@ def _parsed(raw: Any) -> tuple[Json, str]:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return {}, "not JSON: passed over"
-    if any(end in text for end in ("\n", "\r", "\u2028", "\u2029")):
+    if "\n" in text or "\r" in text:
         return {}, "a line end inside it: both halves are passed over"
     if not isinstance(value, dict):
         return {}, "no object: passed over"
@@ -102,6 +102,9 @@ def _message(record: Json) -> Iterator[str]:
 
 def _part(part: Any) -> Iterator[str]:
     match part:
+        case {"inlineData": {"displayName": _}}:
+            yield "a name beside a file's data, which ends every later request"
+            return
         case str() | {"text": str()} | {"inlineData": {"mimeType": str(), "data": str()}} | {"fileData": {"fileUri": str()}}:
             return
         case {"functionCall": {"name": str()}} | {"functionResponse": {"name": str(), "response": dict()}}:
@@ -150,7 +153,7 @@ def _orphans(live: Sequence[tuple[int, Json]]) -> Iterator[str]:
 
 
 def _is_resumable(record: Json) -> bool:
-    text = "".join(part if isinstance(part, str) else str(part.get("text") or "") for part in _parts(record.get("content")))
+    text = "".join(part if isinstance(part, str) else str(part.get("text", "[part]")) for part in _parts(record.get("content")))
     text = text.strip().strip("\ufeff")
     if record.get("type") == "user":
         return bool(text) and not text.startswith(("/", "?", "<session_context>", "<hook_context>"))

@@ -181,11 +181,9 @@ class _Work:
         return stamp(min(self._first_ms(), now) if now else self._first_ms())
 
     def _updated(self) -> str:
-        now = self.target.now_ms
-        last = max(
-            (moment for message in self.messages if (moment := moment_ms(message.get("created_at"))) is not None), default=now
-        )
-        return stamp(min(last, now) if now else last)
+        """Now, where it is known: a session that was not written to for 30 days is deleted when the agent starts."""
+        known = (moment_ms(message.get("created_at")) for message in self.messages)
+        return stamp(self.target.now_ms or max((moment for moment in known if moment is not None), default=0))
 
     def _title(self) -> str:
         told = _one_line(text_of(self.session.meta, "title"))

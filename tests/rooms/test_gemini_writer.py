@@ -55,11 +55,21 @@ def test_a_header_names_the_session_and_its_project():
         "sessionId": written.session_id,
         "projectHash": "0c9a453fad615c83c57d57c2b2be05fa938f0791d7624db43827a033227bf78b",
         "startTime": "2026-11-30T00:00:47.423Z",
-        "lastUpdated": "2026-11-30T00:00:47.423Z",
+        "lastUpdated": "2027-01-15T08:00:00.000Z",
         "kind": "main",
         "summary": "A relay",
     }
     assert written.path == f"tmp/work/chats/session-2026-11-30T00-00-{written.session_id[:8]}.jsonl"
+
+
+def test_a_session_that_is_long_ago_was_written_to_now():
+    """What was not for 30 days, the agent deletes when it starts."""
+    old = said("user", "hello") | {"created_at": "2020-01-01T00:00:00Z"}
+    header = json.loads(write(session(old), NOW).records[0])
+    assert (header["startTime"], header["lastUpdated"]) == ("2020-01-01T00:00:00.000Z", "2027-01-15T08:00:00.000Z")
+    began = turns()
+    behind = write(Session(began.meta, (*began.entries, *session(old).entries)), NOW)
+    assert json.loads(behind.records[-1]) == {"$set": {"lastUpdated": "2027-01-15T08:00:00.000Z"}}
 
 
 def test_the_ids_are_the_same_on_every_run_and_of_their_own_kind():
@@ -140,16 +150,13 @@ def test_what_begins_as_a_command_is_not_passed_over(text):
     assert [item["path"] for item in written.report["degraded"]] == ["fields/user.content"]
 
 
-def test_a_picture_without_words_is_not_passed_over():
-    (record,) = records(said("user", [{"type": "image_url", "image_url": {"url": PNG}}]))
-    assert record["content"] == [
-        {"text": "[see the attachment]"},
-        {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}},
-    ]
+def test_a_picture_needs_no_words():
+    (record,) = records(said("user", [{"type": "image_url", "image_url": {"url": PNG}}, {"type": "text", "text": "/tmp"}]))
+    assert record["content"] == [{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}, {"text": "/tmp"}]
 
 
 def test_a_line_separator_does_not_cut_a_line():
-    """The agent takes it for the end of one."""
+    """Some readers of lines take it for the end of one."""
     written = write(session(said("user", "one\u2028two\u2029three")), NOW)
     assert json.loads(written.records[1])["content"] == [{"text": "one\u2028two\u2029three"}]
     assert all(len(line.decode().splitlines()) == 1 for line in written.records)
@@ -167,7 +174,7 @@ def test_files_and_sounds_are_carried_and_what_has_no_part_is_told():
         {"type": "hologram"},
     ]
     assert records(said("user", parts))[0]["content"] == [
-        {"inlineData": {"mimeType": "application/pdf", "data": "AAAA", "displayName": "a.pdf"}},
+        {"inlineData": {"mimeType": "application/pdf", "data": "AAAA"}},
         {"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}},
         {"text": "[image: https://example.org/a.png]"},
         {"text": "[content that could not be carried over]"},
@@ -306,12 +313,16 @@ def message(**fields: object) -> bytes:
         ([HEADER, message(), b'{"x":1}'], "line 3: no record that is known: passed over"),
         ([HEADER, message(), b'{"$rewindTo":"b"}', message()], "line 3: a rewind to an unknown message: everything is gone"),
         (
-            [HEADER, '{"id":"a","content":"\u2028"}'.encode(), message()],
+            [HEADER, b'{"id":\r"a","content":""}', message()],
             "line 2: a line end inside it: both halves are passed over",
         ),
         ([HEADER, message(type="robot"), message(id="b")], "line 2: a message of an unknown type"),
         ([HEADER, message(timestamp="soon")], "line 2: a message without a time"),
         ([HEADER, message(content="\ud800 x")], "line 2: half a surrogate pair, which the model's API refuses"),
+        (
+            [HEADER, message(content=["x", {"inlineData": {"mimeType": "a/b", "data": "", "displayName": "c"}}])],
+            "line 2: a name beside a file's data, which ends every later request",
+        ),
         ([HEADER, message(content=["x", {"image": 1}])], "line 2: a part that the model's API does not know"),
         (
             [HEADER, message(type="gemini", toolCalls=[{"id": "c", "name": "n"}])],
