@@ -15,13 +15,13 @@ from adapters.said import Unsaid
 
 LINE_FIELDS: Mapping[str, str] = {
     "timestamp": "created_at",
-    "type": "a message for each live item, in their order",
+    "type": "a message for each live item, in their order: metadata.native_id; of a reply metadata.reply_id",
 }
 _TEXT: Mapping[str, str] = {
     "content": "content",
     "content[].type": "content[].type",
     "content[].text": "content[].text",
-    "content[].image_url": "content[].image_url.url",
+    "content[].image_url": "content[].image_url",
     "content[].detail": "content[].image_url.detail",
 }
 _RESULT: Mapping[str, str] = {
@@ -34,20 +34,20 @@ _RESULT: Mapping[str, str] = {
     **{f"output.{name}": target for name, target in _TEXT.items() if "[]" in name},
 }
 _SEALED: Mapping[str, str] = {
-    "type": "thinking.items[]",
+    "type": "thinking",
     "id": "thinking.items[].id",
     "encrypted_content": "thinking.items[].data",
     "status": "metadata.status",
 }
 # Fields of a response item, by its type.
 ITEM_FIELDS: Mapping[str, Mapping[str, str]] = {
-    "message": {"type": "role", "role": "role", "status": "metadata.status", **_TEXT},
+    "message": {"type": "role", "role": "role, metadata.origin", "status": "metadata.status", **_TEXT},
     "agent_message": {"type": "role", **_TEXT},
     "reasoning": {
         **_SEALED,
-        "summary[].type": "thinking.items[]",
+        "summary[].type": "thinking",
         "summary[].text": "thinking.items[].text",
-        "content[].type": "thinking.items[]",
+        "content[].type": "thinking",
         "content[].text": "thinking.items[].text",
     },
     **dict.fromkeys(("compaction", "compaction_summary", "context_compaction"), _SEALED),
@@ -89,6 +89,11 @@ SESSION_FIELDS: Mapping[str, str] = {
     "source": "meta.source, meta.subagent",
     "forked_from_id": "meta.forked_from",
     "git.branch": "meta.git_branch",
+}
+TURN_FIELDS: Mapping[str, str] = {"model": "metadata.model, meta.model"}
+COMPACTED_FIELDS: Mapping[str, str] = {
+    "replacement_history": "messages, the first with metadata.compaction",
+    "message": "content, where there is no replacement_history",
 }
 # Lines that are no message, each with the reason why they are kept for the way home alone.
 KEPT_LINES: Mapping[str, str] = {

@@ -122,9 +122,7 @@ class Foreign:
         elif index in self._pairing.orphans or self._pairing.answered[index][0] < self._compacted_at:
             notes: Notes = {("tool_call_id",): AS_TEXT, ("role",): AS_TEXT}
             parts = [{"type": "input_text", "text": ORPHAN}, *parts_of(message.get("content"), notes)]
-            time = self._clock.of(message, notes)
-            self._say(message_item("user", parts), time)
-            self._show(user_event(parts), time)
+            self._say(message_item("user", parts), self._clock.of(message, notes))
             self._account(index, notes, is_degraded=True)
         else:
             caller, call = self._pairing.answered[index]

@@ -13,7 +13,7 @@ a message in the log never changes, so costs are native records.
 from collections.abc import Iterable
 from itertools import groupby
 
-from adapters.codex.fields import account_kept, account_line, why_kept
+from adapters.codex.fields import TURN_FIELDS, account_kept, account_line, why_kept
 from adapters.codex.live import History, history_of
 from adapters.codex.messages import convert
 from adapters.codex.meta import is_subagent, meta_of, own_meta, said_of
@@ -24,6 +24,8 @@ from adapters.leaves import Path
 from adapters.line_blocks import batches, blocks
 from adapters.report import Report
 from adapters.said import Unsaid
+
+_turn: frozenset[Path] = frozenset((name,) for name in TURN_FIELDS)
 
 
 def read(lines: Iterable[bytes], *, is_final: bool = True) -> Conversion:
@@ -86,7 +88,8 @@ def _account_kept(file: list[Line], history: History, besides: set[int], own: Js
         told |= {("git", "branch")}
     for line in file:
         if line.number not in besides:
-            account_kept(report, line, reasons.get(line.number) or why_kept(line), told if line.payload is own else frozenset())
+            said = told if line.payload is own else _turn if line.type == "turn_context" else frozenset[Path]()
+            account_kept(report, line, reasons.get(line.number) or why_kept(line), said)
 
 
 def _warn(file: list[Line], history: History, raws: list[bytes], report: Report) -> None:
