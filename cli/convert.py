@@ -14,6 +14,8 @@ from adapters.target import Target
 from adapters.written import Written
 from cli.cleaning import Cleaner
 from cli.containers import read_from_database, write_file
+from cli.containers_dsh import AGENT as DSH
+from cli.containers_dsh import name_for, version_for
 from cli.containers_sqlite import is_database
 from cli.convert_stream import LINES, Converted, convert_lines
 from cli.report_view import is_lossy, show_report
@@ -56,7 +58,8 @@ def run_convert(options: argparse.Namespace) -> int:
     cleaner = Cleaner(Redactor(not options.no_redact, load_settings(os.environ).redaction_allow))
     provider, _, model = options.model.rpartition("/")
     now_ms = time.time_ns() // 1_000_000
-    target = Target(session_id=options.session_id, cwd=options.cwd, now_ms=now_ms, provider=provider, model=model)
+    version = version_for(options.output) if options.target == DSH else ""
+    target = Target(options.session_id, options.cwd, now_ms, provider, model, version)
     source = None
     if not (options.input.is_file() and is_database(options.input)):
         source = of_file(options.input, options.source)
@@ -100,6 +103,8 @@ def _cleaned(session: Session, cleaner: Cleaner) -> Session:
 
 def _place(written: Written, output: Path, at: int) -> Path:
     """The file of the session; sub-agents' in a folder beside it."""
+    if at and written.agent == DSH:
+        return output.with_suffix("") / name_for(written, output)
     return output.with_suffix("") / Path(written.path or f"{written.session_id}.jsonl").name if at else output
 
 

@@ -1,7 +1,8 @@
 """Stores: where agents keep their sessions on this host, and how a session is found and read.
 
 What a file is, is told by its lines; a name only helps where the agent itself goes by it. Claude Code keeps a file a session, and
-other files beside it (`stores_claude_code`); OpenCode and Hermes keep databases (`stores_database`).
+other files beside it (`stores_claude_code`); DeepSeek Harness a log a session, compressed as a rule (`stores_dsh`); OpenCode and
+Hermes keep databases (`stores_database`).
 """
 
 import re
@@ -14,7 +15,9 @@ from adapters.arrival import native_id_of, starter_of
 from adapters.claude_code import reader as claude_code
 from adapters.conversion import Conversion
 from adapters.registry import LINES_LOOKED_AT, READERS, identify
-from cli import stores_claude_code, stores_database
+from cli import stores_claude_code, stores_database, stores_dsh
+from cli.containers_dsh import AGENT as DSH
+from cli.containers_dsh import is_compressed, read_lines
 from cli.source import NoSuchFile, NoSuchNativeSession, Source
 from cli.stores_claude_code import CLAUDE_CODE, claude_home, link_of
 from cli.stores_database import CONTAINERS
@@ -55,20 +58,32 @@ def source_of(name: str, agent: str | None, session_id: str = "") -> Source:
 
 def of_file(path: Path, agent: str | None = None) -> Source:
     """Return what a file is, told by its first lines. Raises NoSuchFile, UnsupportedFormat."""
-    try:
-        with path.open("rb") as file:
-            lines = list(islice(file, LINES_LOOKED_AT))
-    except OSError as error:
-        raise NoSuchFile(f"{path} cannot be read: {error.strerror or 'no reason given'}.") from None
+    lines = lines_of(path, LINES_LOOKED_AT)
     known = identify(lines, agent, str(path))
     is_subagent = known == CLAUDE_CODE and path.name.startswith("agent-") and stores_claude_code.is_side_chain(lines)
     return Source(known, path, is_subagent)
+
+
+def lines_of(path: Path, count_max: int | None = None) -> list[bytes]:
+    """Return a file's lines, the first `count_max` of them; of a compressed log, those that are packed in it.
+
+    Raises NoSuchFile, UnreadableContainer.
+    """
+    if is_compressed(path):
+        return read_lines(path)[:count_max]
+    try:
+        with path.open("rb") as file:
+            return list(islice(file, count_max))
+    except OSError as error:
+        raise NoSuchFile(f"{path} cannot be read: {error.strerror or 'no reason given'}.") from None
 
 
 def all_sources(agent: str | None = None) -> Iterator[Source | StoreError]:
     """Yield every session of this host, sub-agents aside, agent by agent, oldest first; where one cannot be read, why."""
     if agent in (None, CLAUDE_CODE):
         yield from stores_claude_code.all_in_stores()
+    if agent in (None, DSH):
+        yield from stores_dsh.all_in_stores()
     for name in CONTAINERS:
         if agent in (None, name):
             yield from stores_database.all_in_stores(name)
@@ -78,6 +93,8 @@ def subagents_of(source: Source, native_id: str) -> list[Source]:
     """Return the sessions of a session's sub-agents. Raises UnreadableContainer."""
     if source.session_id:
         return stores_database.children_of(source)
+    if source.agent == DSH:
+        return stores_dsh.children_of(source, native_id)
     return stores_claude_code.children_of(source, native_id) if source.agent == CLAUDE_CODE else []
 
 
@@ -89,17 +106,12 @@ def load(source: Source, call_ids: Mapping[str, str] | None = None, *, is_final:
     if source.session_id:
         conversion = stores_database.read_session(source.path, source.agent, source.session_id, is_final=is_final)
         return Loaded(source, source.session_id, starter_of(conversion), conversion)
-    try:
-        with source.path.open("rb") as file:
-            lines = list(file)
-    except OSError as error:
-        raise NoSuchFile(f"{source.path} cannot be read: {error.strerror or 'no reason given'}.") from None
-    return loaded_of(source, lines, call_ids, is_final=is_final)
+    return loaded_of(source, lines_of(source.path), call_ids, is_final=is_final)
 
 
 def loaded_of(source: Source, lines: list[bytes], call_ids: Mapping[str, str] | None = None, *, is_final: bool = True) -> Loaded:
     """Return a file's session, given its lines."""
-    if source.is_subagent:
+    if source.is_subagent and source.agent == CLAUDE_CODE:
         conversion = claude_code.Reading(lines, link_of(source, call_ids), is_final=is_final).whole()
     else:
         conversion = READERS[source.agent].read(lines, is_final=is_final)
@@ -116,10 +128,13 @@ def _native_id(source: Source, conversion: Conversion, lines: list[bytes]) -> st
 
 def _by_id(name: str, agent: str | None) -> Source:
     looked: list[str] = []
-    for known in (CLAUDE_CODE, *CONTAINERS):
+    for known in (CLAUDE_CODE, DSH, *CONTAINERS):
         if agent not in (None, known):
             continue
-        source, where = stores_claude_code.find(name) if known == CLAUDE_CODE else stores_database.find(known, name)
+        if known == DSH:
+            source, where = stores_dsh.find(name)
+        else:
+            source, where = stores_claude_code.find(name) if known == CLAUDE_CODE else stores_database.find(known, name)
         if source:
             return source
         looked += (f"{known}: {told}" for told in where or ["there is no store of it"])

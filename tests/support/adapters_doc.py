@@ -16,7 +16,6 @@ from adapters.registry import READERS, WRITERS
 
 NAMES = {
     "claude-code": "Claude Code",
-    "codex": "Codex CLI",
     "dsh": "DeepSeek Harness",
     "hermes": "Hermes",
     "opencode": "OpenCode",

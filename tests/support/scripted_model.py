@@ -1,4 +1,7 @@
-"""A model that answers from a script, as OpenAI's chat completions, and remembers every request. For agents that really run."""
+"""A model that answers from a script, as OpenAI's chat completions or Anthropic's messages, and remembers every request.
+
+For agents that really run.
+"""
 
 import json
 import threading
@@ -44,7 +47,11 @@ def scripted_model() -> Iterator[ScriptedModel]:
         def do_POST(self) -> None:
             body = json.loads(self._body() or b"{}")
             model.requests.append(body)
-            if body.get("stream"):
+            if self.path.partition("?")[0].endswith("/messages"):
+                self._send(
+                    "text/event-stream", "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _blocks())
+                )
+            elif body.get("stream"):
                 self._send("text/event-stream", "".join(f"data: {event}\n\n" for event in (*_events(), "[DONE]")))
             else:
                 message = {"role": "assistant", "content": ANSWER}
@@ -82,6 +89,17 @@ def scripted_model() -> Iterator[ScriptedModel]:
 def _events() -> Iterator[str]:
     yield json.dumps(_completion("chat.completion.chunk", {"delta": {"role": "assistant", "content": ANSWER}}, None))
     yield json.dumps(_completion("chat.completion.chunk", {"delta": {}}, "stop"))
+
+
+def _blocks() -> Iterator[dict[str, Any]]:
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "content": [], "usage": usage}
+    yield {"type": "message_start", "message": message | {"stop_reason": None, "stop_sequence": None}}
+    yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": ANSWER}}
+    yield {"type": "content_block_stop", "index": 0}
+    yield {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {"output_tokens": 5}}
+    yield {"type": "message_stop"}
 
 
 def _completion(kind: str, choice: dict[str, Any], finish: str | None) -> dict[str, Any]:

@@ -1,0 +1,145 @@
+"""What others said, as blocks of a log: texts, thoughts, calls; every leaf that is said less well is noted with the reason.
+
+Text is written as a model's server takes it: no half of a surrogate pair, and no text of blanks alone.
+"""
+
+import re
+from typing import Any
+
+from adapters.conversion import Json
+from adapters.dsh.fields_out import USAGE
+from adapters.dsh.records import SAFE_INTEGER_MAX, int_of, ms_of, object_of
+from adapters.fates_out import Notes
+from adapters.leaves import Fate, Path
+from adapters.pairing import PairedCall
+from eventstore.wire.codec import Number
+
+NAME_CHARS_MAX = 64
+
+SURROGATE = Fate("degraded", "half a surrogate pair, which no model's server takes; U+FFFD stands for it")
+NO_PART = Fate("dropped", "no block for it here; a note stands in its place")
+NO_IMAGE = Fate("dropped", "images stand in the agent's own store, beside the log; a note stands in its place")
+BLANK = Fate("dropped", "nothing but blanks")
+NAME = Fate("degraded", "models refuse such a tool name; other characters stand for those that they do not take")
+RENAMED = Fate("degraded", "not valid here, or used twice; another one is written")
+CLAMPED = Fate("degraded", "the time is later than now; clamped")
+COARSE = Fate("degraded", "kept to the millisecond, in UTC")
+NO_TIME = Fate("dropped", "no time that can be written; that of the event before is taken")
+NO_MODEL = Fate("dropped", "no name, or not that of the last message of the reply")
+NO_COUNT = Fate("dropped", "no count of tokens")
+HALF_USAGE = Fate("dropped", "the tokens in and out are told together, or not at all")
+
+_surrogate = re.compile("[\ud800-\udfff]")
+_call_id = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_not_in_a_name = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
+_exact = re.compile(r"[^.]+(\.\d{1,3})?(Z|z|[+-]00:00)")
+_kinds = {"image_url": "an image", "file": "a file", "input_audio": "audio"}
+
+
+def is_call_id(name: str) -> bool:
+    return _call_id.fullmatch(name) is not None
+
+
+def tool_name(name: str) -> str:
+    return _not_in_a_name.sub("_", name)[:NAME_CHARS_MAX] or "unknown"
+
+
+def sound(text: str, path: Path, notes: Notes) -> str:
+    """Return the text as UTF-8 can carry it."""
+    if not _surrogate.search(text):
+        return text
+    notes[path] = SURROGATE
+    return _surrogate.sub("\ufffd", text)
+
+
+def is_reply_block(block: Any) -> bool:
+    """Is it a block that a reply of the agent's own may hold?"""
+    match block:
+        case {"type": "text" | "reasoning", "text": str()} | {"type": "tool-call"}:
+            return True
+    return False
+
+
+def text_block(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def content_of(content: Any, notes: Notes) -> list[Json]:
+    """Return a content's blocks, none for blanks."""
+    if isinstance(content, str):
+        return _texts(content, ("content",), notes)
+    blocks: list[Json] = []
+    for index, part in enumerate(content or ()):
+        blocks += _part(part, ("content", index), notes)
+    return blocks
+
+
+def call_of(call: PairedCall, path: Path, notes: Notes) -> Json:
+    """Return a call; its arguments are the string that they were."""
+    function = call.call["function"]
+    name = tool_name(function["name"])
+    if name != function["name"]:
+        notes[*path, "function", "name"] = NAME
+    if call.is_renamed:
+        notes[*path, "id"] = RENAMED
+    arguments = sound(function["arguments"], (*path, "function", "arguments"), notes)
+    return {"type": "tool-call", "id": call.id, "name": name, "arguments": arguments}
+
+
+def usage_of(metadata: Json, notes: Notes) -> Json:
+    """Return the tokens of a reply, {} where they cannot be told."""
+    told = object_of(metadata, "usage")
+    counts: Json = {}
+    for name, value in told.items():
+        place: Path = ("metadata", "usage", name)
+        number = int_of(value)
+        if name in USAGE and number is not None and 0 <= number <= SAFE_INTEGER_MAX:
+            counts[USAGE[name]] = Number(str(number))
+        elif name in USAGE:
+            notes[place] = NO_COUNT
+    if not {"inputTokens", "outputTokens"} <= counts.keys():
+        notes |= {("metadata", "usage", name): HALF_USAGE for name in told if name in USAGE and USAGE[name] in counts}
+        return {}
+    return counts
+
+
+class Clock:
+    """Gives each event its time: the message's, never later than now; that of the event before where it has none."""
+
+    def __init__(self, now_ms: int, first_ms: int) -> None:
+        self._now = now_ms
+        self._last = min(first_ms, now_ms) if now_ms else first_ms
+
+    def of(self, message: Json, notes: Notes) -> int:
+        said = message.get("created_at")
+        ms = ms_of(said)
+        if ms is None:
+            if said is not None:
+                notes["created_at",] = NO_TIME
+            return self._last
+        self._last = min(ms, self._now) if self._now else ms
+        if self._last != ms:
+            notes["created_at",] = CLAMPED
+        elif not _exact.fullmatch(str(said)):
+            notes["created_at",] = COARSE
+        return self._last
+
+    def same(self) -> int:
+        return self._last
+
+
+def _part(part: Json, path: Path, notes: Notes) -> list[Json]:
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return _texts(text, (*path, "text"), notes)
+    kind = str(part.get("type"))
+    notes[path] = NO_IMAGE if kind == "image_url" else NO_PART
+    return [text_block(f"[{_kinds.get(kind, 'content')} that could not be carried over]")]
+
+
+def _texts(text: str, path: Path, notes: Notes) -> list[Json]:
+    if text.strip():
+        return [text_block(sound(text, path, notes))]
+    if text:
+        notes[path] = BLANK
+    return []
