@@ -108,7 +108,7 @@ class Lines(Sequence[Line]):
         self._shapes: dict[Shape, int] = {}
         self._by_number: list[Shape] = []
         self._shape = array("i")
-        self._numbers: dict[int, int] = {}  # where a line's number is not that of its place
+        self._number = array("q")
         self.uuid, self.parent, self.reply, self.source = array("i"), array("i"), array("i"), array("i")
         self._time = array("q")
         self._call, self._result = array("i"), array("i")
@@ -117,8 +117,7 @@ class Lines(Sequence[Line]):
     def append(self, line: Line) -> None:
         index, number, told = len(self._shape), self.names.number, line.told
         self._shape.append(self._shape_of(line))
-        if line.number != index + 1:
-            self._numbers[index] = line.number
+        self._number.append(line.number)
         self.uuid.append(number(line.uuid))
         self.parent.append(number(line.parent))
         self.reply.append(number(told.reply_id))
@@ -160,7 +159,7 @@ class Lines(Sequence[Line]):
         return self._by_number[self._shape[index]]
 
     def number(self, index: int) -> int:
-        return self._numbers.get(index, index + 1)
+        return self._number[index]
 
     def is_message(self, index: int) -> bool:
         return self.uuid[index] != NONE and self.shape(index).type in MESSAGE_TYPES

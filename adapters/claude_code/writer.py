@@ -21,7 +21,8 @@ from typing import Any
 from adapters.claude_code.chain import Chain, Envelope, moment_ms
 from adapters.claude_code.elsewhere import moved, sidecar_of
 from adapters.claude_code.foreign import Foreign
-from adapters.claude_code.home import Home, HomeLine, gather
+from adapters.claude_code.home import Home, gather
+from adapters.claude_code.home_lines import HomeLine
 from adapters.claude_code.live_branch import Tree, newest_leaf, subagent_branch
 from adapters.claude_code.names import is_tool_id, is_uuid, made_tool_id, project_key, session_uuid
 from adapters.claude_code.packed import NONE, packed
@@ -124,7 +125,7 @@ class Writing:
         self._mend(written)
         for line in self.home.lines:
             yield from map(encoded, written.pop(line.number, ()))
-            yield self.home.pieces(line)
+            yield line.pieces()
         yield from map(encoded, written.get(None, ()))
         if runs and not self.home.lines and not self.envelope.agent_id:
             yield encoded(self._title())
@@ -189,27 +190,39 @@ class Writing:
         old_id, old_cwd = text_of(self.session.meta, "native_session_id"), text_of(self.session.meta, "cwd")
         new_id = self.envelope.session_id if self.target.session_id and self.envelope.session_id != old_id else ""
         for line in self.home.lines if new_id or self.target.cwd else ():
-            record = self.home.held(line)[0] or {}
+            record = line.held[0] or {}
             if new_id and isinstance(record.get("sessionId"), str) and record["sessionId"] != new_id:
-                line.changes["sessionId"] = new_id
+                line.change("sessionId", new_id)
                 self._report.warn("lines/sessionId", "the session has another id here", f"line {line.number}")
             cwd = moved(record.get("cwd"), old_cwd, self.target.cwd)
             if cwd:
-                line.changes["cwd"] = cwd
+                line.change("cwd", cwd)
                 self._report.warn("lines/cwd", "the working directory is another one here", f"line {line.number}")
 
     def _mend(self, written: Mapping[int | None, Sequence[Json]]) -> None:
         """Give a message whose parent is not in the file the nearest one above it that is."""
-        uuids = {line.line.uuid for line in self.home.lines} | {line["uuid"] for lines in written.values() for line in lines}
-        for line in self.home.lines:
-            if line.message is None or not line.is_value or not line.line.parent or line.line.parent in uuids:
+        new = {line["uuid"] for lines in written.values() for line in lines}
+        facts = self.home.held.facts
+        is_there = bytearray(len(facts.names))
+        for index in self.home.lines.indexes:
+            if facts.uuid[index] != NONE:
+                is_there[facts.uuid[index]] = 1
+
+        def is_in_file(uuid: Any) -> bool:
+            name = facts.names.find(uuid) if isinstance(uuid, str) else NONE
+            return isinstance(uuid, str) and (uuid in new or (name != NONE and bool(is_there[name])))
+
+        for index in self.home.lines.indexes:
+            line = self.home.held[index]
+            parent = facts.parent[index]
+            if line.message is None or not line.is_value or parent == NONE or is_there[parent] or facts.names.text(parent) in new:
                 continue
             above = metadata_of(self.messages[line.message]).get("parent_id")
             run = written.get(line.number)
-            if above not in uuids:
+            if not is_in_file(above):
                 above = run[-1]["uuid"] if run else None
             if above and above != line.line.uuid:
-                line.changes["parentUuid"] = above
+                line.change("parentUuid", above)
                 self._report.warn(
                     "lines/parentUuid", "its parent is not in the session; the message above it is", f"line {line.number}"
                 )

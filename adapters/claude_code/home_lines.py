@@ -1,0 +1,206 @@
+"""The lines of a session at home: where each is held, in little memory, and what of it is written otherwise.
+
+What a line holds is looked up in the session whenever it is asked for: the session may be on a disk.
+"""
+
+from array import array
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from adapters.claude_code.packed import NONE, Lines, Names
+from adapters.claude_code.records import Line, facts
+from adapters.conversion import Json
+from adapters.json_lines import Parsed, parse_line
+from adapters.pieces import encoded
+from adapters.said import lay
+from eventstore.errors import InvalidJson
+from eventstore.wire import codec
+
+Held = tuple[Json | None, bytes]  # a line's value, or None and its text
+
+
+@dataclass(frozen=True, slots=True)
+class HomeLine:
+    """One of the lines, looked up."""
+
+    home: "HomeLines"
+    index: int
+
+    @property
+    def number(self) -> int:
+        return self.home.facts.number(self.index)
+
+    @property
+    def line(self) -> Line:
+        return self.home.facts[self.index]
+
+    @property
+    def order(self) -> int:
+        """Where its entry stands in the session."""
+        return self.home.order[self.index]
+
+    @property
+    def message(self) -> int | None:
+        """The index of its message."""
+        message = self.home.message[self.index]
+        return None if message == NONE else message
+
+    @property
+    def is_value(self) -> bool:
+        """Is it a value, which may be rewritten, and no text?"""
+        return bool(self.home.is_value[self.index])
+
+    @property
+    def held(self) -> Held:
+        """What it holds, as it came."""
+        entry, part = self.home.entries[self.order], self.home.part[self.index]
+        held = laid(entry["native"], entry) if part == NONE else kept(entry["records"][part])
+        assert held is not None
+        return held
+
+    def change(self, name: str, value: str) -> None:
+        """Have a field of it written otherwise."""
+        self.home.changes.setdefault(self.index, {})[name] = value
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield it as it is written, without its end."""
+        record, raw = self.held
+        return iter((raw,)) if record is None else encoded(record | self.home.changes.get(self.index, {}))
+
+
+class HomeLines(Sequence[HomeLine]):
+    """All of them, in the order of the session."""
+
+    def __init__(self, entries: Sequence[Json]) -> None:
+        self.entries = entries
+        self.facts = Lines(Names())
+        self.order, self.part, self.message = array("q"), array("q"), array("q")
+        self.is_value = bytearray()
+        self.changes: dict[int, Json] = {}
+
+    def add(self, held: Held, number: int, order: int, part: int = NONE, message: int = NONE) -> int:
+        """Add a line; return its index. `part`: its record among the entry's, NONE where the entry is a message."""
+        self.facts.append(facts(number, parsed(held)))
+        self.order.append(order)
+        self.part.append(part)
+        self.message.append(message)
+        self.is_value.append(held[0] is not None)
+        return len(self.order) - 1
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @overload
+    def __getitem__(self, index: int) -> HomeLine: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[HomeLine]: ...
+    def __getitem__(self, index: int | slice) -> HomeLine | Sequence[HomeLine]:
+        if isinstance(index, slice):
+            return Chosen(self, range(*index.indices(len(self))))
+        return HomeLine(self, range(len(self))[index])
+
+
+class Chosen(Sequence[HomeLine]):
+    """Some of them, in an order of their own."""
+
+    def __init__(self, lines: HomeLines, indexes: "Sequence[int] | array[int]") -> None:
+        self.lines, self.indexes = lines, indexes
+
+    def __len__(self) -> int:
+        return len(self.indexes)
+
+    @overload
+    def __getitem__(self, index: int) -> HomeLine: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[HomeLine]: ...
+    def __getitem__(self, index: int | slice) -> HomeLine | Sequence[HomeLine]:
+        if isinstance(index, slice):
+            return Chosen(self.lines, self.indexes[index])
+        return HomeLine(self.lines, self.indexes[index])
+
+
+class OfMessage(Mapping[int, HomeLine]):
+    """By index of a message that came from Claude Code, the line that it came from."""
+
+    def __init__(self, lines: HomeLines) -> None:
+        self._lines = lines
+        self._line = array("q")
+
+    def set(self, message: int, line: int) -> None:
+        self._line.extend([NONE] * (message + 1 - len(self._line)))
+        self._line[message] = line
+
+    def replace(self, line: int, other: int) -> None:
+        """Let another line stand for this one."""
+        for message, of in enumerate(self._line):
+            if of == line:
+                self._line[message] = other
+
+    def __getitem__(self, message: int) -> HomeLine:
+        if not 0 <= message < len(self._line) or self._line[message] == NONE:
+            raise KeyError(message)
+        return HomeLine(self._lines, self._line[message])
+
+    def __iter__(self) -> Iterator[int]:
+        return (message for message, line in enumerate(self._line) if line != NONE)
+
+    def __len__(self) -> int:
+        return sum(line != NONE for line in self._line)
+
+
+class Messages(Sequence[Json]):
+    """The messages among a session's entries."""
+
+    def __init__(self, entries: Sequence[Json], places: "Sequence[int] | array[int]") -> None:
+        self._entries, self._places = entries, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Json: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Json]: ...
+    def __getitem__(self, index: int | slice) -> Json | Sequence[Json]:
+        if isinstance(index, slice):
+            return Messages(self._entries, self._places[index])
+        return self._entries[self._places[index]]
+
+
+def laid(native: Json, message: Json) -> Held | None:
+    """The line of a message, or None when its record is not whole."""
+    raw, record = native.get("raw"), native.get("record")
+    if isinstance(raw, str):
+        return None, raw.encode("utf-8", "surrogatepass")
+    if not isinstance(record, dict):
+        return None
+    try:
+        return _value(lay(record, message, native.get("said", ())))
+    except (KeyError, IndexError, TypeError, ValueError, InvalidJson):
+        return None
+
+
+def kept(record: Any) -> Held | None:
+    """The line that a native record holds, or None where it is none that the reader made."""
+    match record:
+        case {"record": value}:
+            return _value(value)
+        case {"raw": str(text)}:
+            return None, text.encode("utf-8", "surrogatepass")
+        case {"base64": str(text)}:
+            try:
+                return None, b64decode(text, validate=True)
+            except ValueError:
+                return None
+    return None
+
+
+def parsed(held: Held) -> Parsed:
+    record, raw = held
+    return parse_line(raw) if record is None else Parsed(None, record, "", True)
+
+
+def _value(value: Any) -> Held:
+    return (value, b"") if isinstance(value, dict) else (None, codec.dump(value).encode())
