@@ -7,6 +7,8 @@ UTF-8, as base64.
 
 import json
 from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from adapters.conversion import Json
@@ -31,6 +33,13 @@ class Parsed(NamedTuple):
     is_exact: bool
 
 
+def boxed(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Yield each line in a list of its own: who takes it out is the only one to hold it."""
+    iterator = iter(lines)
+    while box := list(islice(iterator, 1)):
+        yield box
+
+
 def bare_size(raw: bytes) -> int:
     """How many bytes a line has without its line end."""
     return len(raw) - (2 if raw.endswith(b"\r\n") else 1 if raw.endswith((b"\n", b"\r")) else 0)
@@ -42,6 +51,7 @@ def parse_line(raw: bytes | memoryview) -> Parsed:
         text = str(raw, "utf-8")
     except UnicodeDecodeError:
         return Parsed(None, None, NOT_UTF8, False)
+    del raw  # a long line shall not be there three times: as bytes, as text and as what it says
     if text.isspace() or not text:
         return Parsed(text, None, BLANK, False)
     try:
@@ -56,12 +66,14 @@ def parse_line(raw: bytes | memoryview) -> Parsed:
 
 def native_record(number: int, raw: bytes | memoryview) -> Json:
     """Return a line as it is kept for the way home: `{line, record}`, or `{line, raw}`, or `{line, base64}`."""
-    parsed = parse_line(raw)
-    if parsed.is_exact:
-        return {"line": number, "record": parsed.value}
-    if parsed.text is None:
-        return {"line": number, "base64": b64encode(raw).decode("ascii")}
-    return {"line": number, "raw": parsed.text}
+    held = [raw]
+    del raw
+    try:
+        str(held[0], "utf-8")
+    except UnicodeDecodeError:
+        return {"line": number, "base64": b64encode(held[0]).decode("ascii")}
+    parsed = parse_line(held.pop())
+    return {"line": number, "record": parsed.value} if parsed.is_exact else {"line": number, "raw": parsed.text}
 
 
 def text_of(record: Json, key: str) -> str:

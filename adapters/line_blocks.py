@@ -42,20 +42,28 @@ def batches(
 ) -> Iterator[NativeRecords]:
     """Yield a batch for each block that holds lines to keep. `numbered` gives all lines, `versions` the agent's at each."""
     for block in cuts:
-        lines = [(number, raw) for number, raw in islice(numbered, len(block)) if kept(number)]
-        if lines:
-            yield _batch(agent, lines, versions[block[-1]])
+        numbers, raws = [], []
+        for number, raw in islice(numbered, len(block)):
+            if kept(number):
+                numbers.append(number)
+                raws.append(raw)
+            del raw
+        if numbers:
+            yield _batch(agent, numbers, raws, versions[block[-1]])
 
 
-def _batch(agent: str, lines: Sequence[tuple[int, memoryview]], version: str) -> NativeRecords:
+def _batch(agent: str, numbers: Sequence[int], raws: list[memoryview], version: str) -> NativeRecords:
+    """Return the batch of these lines; `raws` is empty then: each is let go when it is read."""
     digest = sha256()
-    for number, raw in lines:
+    for number, raw in zip(numbers, raws, strict=True):
         digest.update(b"%d:%d:" % (number, len(raw)))
         digest.update(raw)
+    del raw
+    raws.reverse()
     body: Json = {
         "agent": agent,
         "version": version or "unknown",
-        "records": [native_record(number, raw) for number, raw in lines],
-        "append_id": f"{agent}:native:{lines[0][0]}-{lines[-1][0]}:{digest.hexdigest()[:32]}",
+        "records": [native_record(number, raws.pop()) for number in numbers],
+        "append_id": f"{agent}:native:{numbers[0]}-{numbers[-1]}:{digest.hexdigest()[:32]}",
     }
-    return NativeRecords(body, tuple(number for number, _ in lines))
+    return NativeRecords(body, tuple(numbers))

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from adapters.claude_code.home_lines import Chosen, HomeLine, HomeLines, Messages, OfMessage, kept, laid, parsed
-from adapters.claude_code.messages import Around, convert
+from adapters.claude_code.messages import Around, convert, digest_of
 from adapters.claude_code.packed import NONE
 from adapters.claude_code.records import AGENT
 from adapters.conversion import Json
@@ -190,8 +190,8 @@ def _fate(changed: frozenset[str], path: Path, value: Any) -> Fate:
 def _said(line: HomeLine, message: Json) -> list[Json]:
     """What a line says as messages, read again."""
     held = line.held
-    digest = str(message.get("append_id", "")).rpartition(":")[2]
-    return [made.body for made in convert(line.line, held[1], parsed(held), Around(None, None, False), digest).messages]
+    digest = str(message.get("append_id", "")).rpartition(":")[2] or digest_of(held[1])
+    return [made.body for made in convert(line.line, parsed(held), Around(None, None, False), digest).messages]
 
 
 def _changed(message: Json, said: Json) -> frozenset[str]:

@@ -51,13 +51,17 @@ class Converted:
     is_reordered: bool = False  # blocks of different kinds stood in another order than the messages have them
 
 
-def convert(line: Line, raw: bytes | memoryview, parsed: Parsed, around: Around, digest: str = "") -> Converted:
-    """Return what a live user or assistant line says. `digest` is that of the line's text, where it is known already."""
+def digest_of(raw: bytes | memoryview) -> str:
+    """Return what stands for a line's text in the ids that are made of it."""
+    return sha256(raw).hexdigest()[:16]
+
+
+def convert(line: Line, parsed: Parsed, around: Around, digest: str) -> Converted:
+    """Return what a live user or assistant line says. `digest` is that of the line's text."""
     record: Json = parsed.value
     done = Converted()
     message = record.get("message")
     message = message if isinstance(message, dict) else {}
-    digest = digest or sha256(raw).hexdigest()[:16]
     read = _assistant if line.type == "assistant" else _user
     bodies = read(record, message, digest, around, done)
     if line.parent and line.parent != around.parent_id:

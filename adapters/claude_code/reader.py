@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from adapters.claude_code.fates import Fates, path_of
 from adapters.claude_code.fields import account
 from adapters.claude_code.live_branch import live_branch, subagent_branch
-from adapters.claude_code.messages import Around, convert
+from adapters.claude_code.messages import Around, convert, digest_of
 from adapters.claude_code.packed import NONE, Picked
 from adapters.claude_code.records import AGENT, Line
 from adapters.claude_code.transcript import Transcript
@@ -131,7 +131,9 @@ class Reading:
 
     def _messages(self) -> Iterator[Message]:
         for line, raw in self._in_live_order():
-            yield from _messages(self._file, line, raw, self._is_subagent, self._report)
+            box = [raw]
+            del raw
+            yield from _messages(self._file, line, box, self._is_subagent, self._report)
 
     def _in_live_order(self) -> Iterator[tuple[Line, memoryview]]:
         """Yield the live lines with their text. Few stand elsewhere than in the file: those wait until their turn."""
@@ -144,6 +146,7 @@ class Reading:
             if place_of[number - 1] == NONE:
                 continue
             waiting[place_of[number - 1]] = raw
+            del raw
             while turn in waiting:
                 yield self._live[turn], waiting.pop(turn)
                 turn += 1
@@ -162,11 +165,12 @@ class Reading:
         return meta
 
 
-def _messages(file: Transcript, line: Line, raw: memoryview, is_subagent: bool, report: Report) -> list[Message]:
-    parsed = parse_line(raw)
-    done = convert(
-        line, raw, parsed, Around(file.parent_of(line), file.compaction_of(line), is_subagent, file.meta.first.get("sessionId", ""))
-    )
+def _messages(file: Transcript, line: Line, box: list[memoryview], is_subagent: bool, report: Report) -> list[Message]:
+    """Return the messages of the line in the box, which is empty then."""
+    digest = digest_of(box[0])
+    parsed = parse_line(box.pop())
+    around = Around(file.parent_of(line), file.compaction_of(line), is_subagent, file.meta.first.get("sessionId", ""))
+    done = convert(line, parsed, around, digest)
     where = f"line {line.number}"
     account(report, parsed.value, where, done.unsaid)
     for path in done.made_up:

@@ -2,14 +2,13 @@
 
 from array import array
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 from adapters.claude_code.live_branch import Tree
 from adapters.claude_code.meta import Facts
 from adapters.claude_code.packed import NONE, Lines, Names
 from adapters.claude_code.records import Line, facts
 from adapters.conversion import Json
-from adapters.json_lines import NOT_JSON, NOT_UTF8, TORN, bare_size, parse_line
+from adapters.json_lines import NOT_JSON, NOT_UTF8, TORN, bare_size, boxed, parse_line
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -26,17 +25,17 @@ class Transcript:
         self._marks: array[int] = array("q")
         self.tree = Tree(self.lines, lambda first, later: self._marks[first] == self._marks[later])
         is_whole = True
-        for raw in lines:
-            is_whole = raw.endswith(b"\n")
-            self._add(raw)
+        for box in boxed(lines):
+            is_whole = box[0].endswith(b"\n")
+            self._add(box)
         if not is_whole and self.lines[-1].problem in (NOT_JSON, NOT_UTF8):
             self.lines.set_problem(len(self.lines) - 1, TORN)
 
     def numbered(self, lines: Iterable[bytes]) -> Iterator[tuple[int, memoryview]]:
         """Yield the same lines again, bare, with their numbers; what was added to them meanwhile is left out."""
-        for number, raw in enumerate(islice(lines, len(self.sizes)), 1):
+        for number, box in zip(range(1, len(self.sizes) + 1), boxed(lines), strict=False):
             start = len(_BOM) if number == 1 and self.has_bom else 0
-            yield number, memoryview(raw)[start : start + self.sizes[number - 1]]
+            yield number, memoryview(box.pop())[start : start + self.sizes[number - 1]]
 
     def parent_of(self, line: Line) -> str | None:
         """The uuid of the nearest user or assistant line upwards, or of the parent when the way up is not in the file.
@@ -66,14 +65,17 @@ class Transcript:
         known["replaces_through"] = boundary.told.logical_parent or None
         return {key: value for key, value in known.items() if value is not None} or None
 
-    def _add(self, raw: bytes) -> None:
+    def _add(self, box: list[bytes]) -> None:
+        """Add the line in the box, which is empty then."""
+        raw = box.pop()
         if not self.lines and raw.startswith(_BOM):
             raw, self.has_bom = raw.removeprefix(_BOM), True
         self.has_crlf |= raw.endswith(b"\r\n")
-        bare = memoryview(raw)[: bare_size(raw)]
-        self.sizes.append(len(bare))
-        self._marks.append(hash(bare))
-        parsed = parse_line(bare)
+        held = [memoryview(raw)[: bare_size(raw)]]
+        del raw
+        self.sizes.append(len(held[0]))
+        self._marks.append(hash(held[0]))
+        parsed = parse_line(held.pop())
         line = facts(len(self.lines) + 1, parsed)
         if not line.problem:
             self.meta.add(line, parsed.value)
