@@ -152,6 +152,8 @@ def write(agent: str, session: Session, target: Target, subagents: Sequence[Sess
 
 def check(agent: str, records: Iterable[Any], session: Session, target: Target) -> None:
     """Raise NotConverted for what the agent would refuse of the records that a session was written as; see `write`."""
+    if session.messages and all(native_of(message, agent) for message in session.messages):
+        return  # all of it is the agent's own
     problems = WRITERS[agent].problems(list(records))
     if problems:
         _refuse(agent, problems, _of_home(agent, session, target))

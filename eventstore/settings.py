@@ -52,7 +52,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     request_bytes_max: int = 32 * 1024 * 1024
     request_messages_max: int = 1000
     meta_bytes_max: int = 64 * 1024
-    export_bytes_max: int = 128 * 1024 * 1024
+    export_bytes_max: int = 64 * 1024 * 1024
     queue_requests_max: int = 10_000
     queue_bytes_max: int = 256 * 1024 * 1024
 

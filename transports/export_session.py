@@ -89,6 +89,7 @@ def _answer(gathered: list[Gathered], agent: str, target: Target, log_id: str) -
     session, *children = map(_session, gathered)
     linked = [_linked(child, one.session_id) for child, one in zip(children, gathered[1:], strict=True)]
     written = registry.write(agent, session, target, linked)
+    del session, children, linked  # what is large is let go of as soon as it has become something else
     files, left_out = files_of(written)
     started = zip(gathered[1:], written.subagents, strict=True)
     known: dict[str, Any] = {

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -10,7 +11,7 @@ from adapters.arrival import batches, creation, digest_of, native_id_of, starter
 from adapters.claude_code import reader as claude_code
 from adapters.conversion import Conversion, Message
 from adapters.messages.reader import read
-from adapters.registry import NotConverted, UnknownAgent, UnsupportedFormat, identify, write
+from adapters.registry import WRITERS, NotConverted, UnknownAgent, UnsupportedFormat, Writer, identify, write
 from adapters.session import Session, session_of
 from adapters.target import Target, UnknownVersion
 from eventstore.wire.requests import session_body
@@ -104,3 +105,15 @@ def test_what_the_agent_would_not_take_is_refused():
     twice = [{"role": "user", "content": text, "append_id": "m1"} for text in ("a", "b")]
     with pytest.raises(NotConverted, match="line 4"):
         write("messages", replace(session, entries=(*session.entries, *twice)), Target())
+
+
+def test_what_is_all_the_agents_own_is_not_looked_at(monkeypatch: pytest.MonkeyPatch):
+    """It goes back untouched whatever is found, and looking costs more than writing."""
+    session = session_of(claude_code.read(TRANSCRIPT.read_bytes().splitlines(keepends=True)))
+
+    def problems(records: object) -> list[str]:
+        raise AssertionError("it was looked at")
+
+    writer = replace(WRITERS["claude-code"], problems=problems)
+    monkeypatch.setitem(cast(dict[str, Writer], WRITERS), "claude-code", writer)
+    assert len(write("claude-code", session, Target()).records) == 20
