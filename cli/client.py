@@ -120,7 +120,7 @@ class Hub:
             outcome = self._try(self._http.build_request(method, path, params=query, content=body, timeout=timeout))
             if isinstance(outcome, Answer):
                 return outcome
-            self._is_known |= outcome.is_hub_there
+            self._is_known |= outcome.is_hub_there or self._has_answered
             patience_s = self.patience_s if self._is_known else UNKNOWN_PATIENCE_S
             again_s = max(outcome.not_before_s, delay_s * random.uniform(0.7, 1.0))  # noqa: S311  # jitter, no secret
             if time.monotonic() + again_s - began > min(patience_s, self.patience_s):

@@ -2,7 +2,9 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -23,10 +25,10 @@ REPLICA = (503, {"code": "read_only_replica", "detail": "A replica.", "retryable
 class Scripted(HTTPServer):
     """A server that gives prepared answers; CUT closes the connection when the request was read."""
 
-    def __init__(self, answers):
+    def __init__(self, answers, address=("127.0.0.1", 0)):
         self.answers = list(answers)
         self.requests = []
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(address, _Handler)
 
     @property
     def url(self):
@@ -95,12 +97,29 @@ def test_an_append_id_can_be_given(alone):
 
 
 def test_it_waits_as_long_as_it_is_told_to():
-    import time
-
     with scripted(BUSY, DONE) as server, Hub(server.url, "t", "") as hub:
         began = time.monotonic()
         hub.post("/v1/snapshots", "{}")
         assert time.monotonic() - began >= 1
+
+
+@pytest.mark.parametrize("last_answer", [CUT, (200, {}, {})])
+def test_a_hub_that_goes_away_after_it_was_there_once_is_waited_for(last_answer, monkeypatch):
+    monkeypatch.setattr("cli.client.UNKNOWN_PATIENCE_S", 0.3)
+    with scripted(last_answer) as server:
+        host, port = server.server_address[:2]
+        hub = Hub(server.url, "t", "")
+        if last_answer is not CUT:
+            hub.get("/v1/sessions")
+        asked = ThreadPoolExecutor().submit(hub.get, "/v1/sessions")
+        while not server.requests or asked.done():
+            time.sleep(0.01)
+    server.server_close()
+    time.sleep(1)
+    with Scripted([(200, {"back": 1}, {})], (host, port)) as again:
+        again.handle_request()
+    with hub:
+        assert asked.result(10).value == {"back": 1}
 
 
 def test_patience_ends_with_what_was_wrong():
