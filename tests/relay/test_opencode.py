@@ -8,11 +8,14 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
+from pulling import Host, hub_and_host
 from scripted_model import ANSWER, MODEL, ScriptedModel, scripted_model
 
 from adapters import registry
@@ -62,6 +65,24 @@ class OpenCode:
         assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-2000:]
         return done.stdout.decode()
 
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Run it as a server, that has answered from its store."""
+        assert PROGRAM
+        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+        command = [PROGRAM, "serve", "--port", "0"]
+        with subprocess.Popen(
+            command, cwd=self.work, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            try:
+                assert process.stdout
+                said = next(line for line in process.stdout if b"listening on" in line).decode()
+                with urlopen(said.split()[-1] + "/session", timeout=60) as answer:
+                    assert answer.status == 200
+                yield
+            finally:
+                process.terminate()
+
     def take(self, written: Written) -> str:
         """Import a session; return what OpenCode says."""
         file = self.home / "session.json"
@@ -103,6 +124,13 @@ def opencode(tmp_path: Path) -> Iterator[OpenCode]:
         subprocess.run([*git, "init", "-q", "."], cwd=agent.work, check=True)
         subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "begin"], cwd=agent.work, check=True)
         yield agent
+
+
+@pytest.fixture
+def host(opencode: OpenCode, module_database: str) -> Iterator[Host]:
+    """A hub, and the command line where OpenCode runs."""
+    with hub_and_host(module_database, opencode.home) as host:
+        yield host
 
 
 def claude_code(path: Path) -> Session:
@@ -232,3 +260,39 @@ def test_opencode_reads_a_database_that_we_made(opencode, tmp_path):
     stored = parse(opencode.run("export", written.session_id, OPENCODE_DB=str(tmp_path / "made.db")))
     assert stored["messages"] == document["messages"]
     assert_all_was_shown(opencode.resume(written.session_id, OPENCODE_DB=str(tmp_path / "made.db")), document)
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["a store that we make", "a store that opencode made"])
+@pytest.mark.parametrize("name", ["blocks", "parallel", "compaction"])
+def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command(opencode, host, name, is_new):
+    if not is_new:
+        opencode.take(converted(opencode, claude_code(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl")))
+    session = host.pushed(SAMPLES / "claude_code" / f"{name}.jsonl", f"{name}-{is_new}")
+    pull = ("pull", session, "--to", "opencode", "--install", "--cwd", opencode.work, "--model", f"fake/{MODEL}")
+    told = host.json(*pull)
+    document = read_container(opencode.database, told["native_session_id"]).document
+    assert told["command"] == ["opencode", "-s", told["native_session_id"], "-m", f"fake/{MODEL}"]
+    assert told["native_session_id"] in opencode.run("session", "list"), "it is in the project of its working directory"
+    assert host.json(*pull)["was_there"] is True, "listing it is not going on with it"
+    assert_all_was_shown(opencode.resume(told["native_session_id"]), document)
+    assert_all_was_stored(document, opencode.export(told["native_session_id"]))
+    host.refused("gone_on", "pull", session, "--to", "opencode", "--undo")
+
+
+def test_undo_leaves_no_trace_in_a_store_that_opencode_made(opencode, host):
+    opencode.take(converted(opencode, claude_code(SAMPLES / "claude_code" / "blocks.jsonl")))
+    before = opencode.run("session", "list", "--format", "json")
+    session = host.pushed(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl", "undone")
+    told = host.json("pull", session, "--to", "opencode", "--install", "--cwd", opencode.work, "--model", f"fake/{MODEL}")
+    assert told["native_session_id"] in opencode.run("session", "list", "--format", "json")
+    host.json("pull", session, "--to", "opencode", "--undo")
+    assert opencode.run("session", "list", "--format", "json") == before
+
+
+def test_a_store_that_opencode_has_open_is_left_alone(opencode, host):
+    opencode.take(converted(opencode, claude_code(SAMPLES / "claude_code" / "blocks.jsonl")))
+    session = host.pushed(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl", "held")
+    pull = ("pull", session, "--to", "opencode", "--install", "--cwd", opencode.work, "--model", f"fake/{MODEL}")
+    with opencode.serving():
+        host.refused("store_held", *pull)
+    assert host.json(*pull)["was_there"] is False
