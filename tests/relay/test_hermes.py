@@ -6,14 +6,17 @@ against a scripted model on this machine.
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pulling import Host, hub_and_host
 from scripted_model import ANSWER, MODEL, ScriptedModel, scripted_model
 
 from adapters.claude_code.reader import read as read_claude_code
@@ -96,6 +99,13 @@ def hermes(tmp_path: Path) -> Iterator[Hermes]:
         yield agent
 
 
+@pytest.fixture
+def host(hermes: Hermes, module_database: str) -> Iterator[Host]:
+    """A hub, and the command line where Hermes runs."""
+    with hub_and_host(module_database, hermes.home) as host:
+        yield host
+
+
 def claude_code(path: Path) -> Session:
     return session_of(read_claude_code(path.read_bytes().splitlines(keepends=True)))
 
@@ -115,9 +125,9 @@ def value(call: Json) -> Any:
         return None
 
 
-def assert_all_was_shown(shown: list[dict[str, Any]], written: Written) -> None:
-    """Every live row that we wrote, its calls and results, in their order."""
-    live = live_only(written.records[0])[0]["messages"]
+def assert_all_was_shown(shown: list[dict[str, Any]], document: Json) -> None:
+    """Every live row of an export, its calls and results, in their order."""
+    live = live_only(document)[0]["messages"]
     assert live
     for role in ("user", "assistant", "tool"):
         there = "".join(bare(message.get("content")) for message in shown if message["role"] == role)
@@ -142,11 +152,18 @@ def converted(agent: Hermes, session: Session) -> Written:
     return written
 
 
+def words_found(agent: Hermes, word: str) -> int:
+    """How many rows Hermes's own search finds."""
+    with closing(sqlite3.connect(agent.database)) as database:
+        count: int = database.execute("select count(*) from messages_fts where messages_fts match ?", (word,)).fetchone()[0]
+        return count
+
+
 @pytest.mark.parametrize("name", ["blocks", "parallel", "compaction"])
 def test_a_session_of_claude_code_is_gone_on_with(hermes, name):
     written = converted(hermes, claude_code(SAMPLES / "claude_code" / f"{name}.jsonl"))
     assert hermes.take(written)["imported_ids"] == [written.session_id]
-    assert_all_was_shown(hermes.resume(written.session_id), written)
+    assert_all_was_shown(hermes.resume(written.session_id), written.records[0])
 
 
 def test_every_claude_code_session_of_the_corpus_is_gone_on_with_and_comes_back(hermes, corpus):
@@ -156,7 +173,7 @@ def test_every_claude_code_session_of_the_corpus_is_gone_on_with_and_comes_back(
     all_written = [converted(hermes, claude_code(path)) for path in files]
     assert hermes.take(*all_written)["imported_ids"] == [written.session_id for written in all_written]
     for written in all_written:
-        assert_all_was_shown(hermes.resume(written.session_id), written)
+        assert_all_was_shown(hermes.resume(written.session_id), written.records[0])
         stored = read_database(hermes.database, written.session_id)
         ours, theirs = read_document(parse(dump(live_only(written.records[0])[0]))), read_document(stored.document)
         names = [message.append_id for message in ours.messages]
@@ -168,7 +185,7 @@ def test_every_claude_code_session_of_the_corpus_is_gone_on_with_and_comes_back(
 def test_a_database_that_we_wrote_is_one_that_hermes_opens_and_searches(hermes):
     written = converted(hermes, claude_code(SAMPLES / "claude_code" / "compaction.jsonl"))
     assert write_container(hermes.database, [written.records[0]]) == []
-    assert_all_was_shown(hermes.resume(written.session_id), written)
+    assert_all_was_shown(hermes.resume(written.session_id), written.records[0])
     again = read_container(hermes.database, written.session_id).document
     kept = [row["content"] for row in again["messages"]][: len(written.records[0]["messages"])]
     assert kept == [row["content"] for row in written.records[0]["messages"]]
@@ -181,4 +198,43 @@ def test_a_session_of_hermes_goes_home_and_on(hermes, corpus):
         pytest.skip(f"no exports of Hermes in {corpus}")
     written = write(session_of(read_document(read_container(files[0]).document)), Target())
     assert hermes.take(written)["imported_ids"] == [written.session_id]
-    assert_all_was_shown(hermes.resume(written.session_id), written)
+    assert_all_was_shown(hermes.resume(written.session_id), written.records[0])
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["a store that we make", "a store that hermes made"])
+@pytest.mark.parametrize("name", ["blocks", "parallel", "compaction"])
+def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command(hermes, host, name, is_new):
+    if not is_new:
+        hermes.take(converted(hermes, claude_code(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl")))
+    session = host.pushed(SAMPLES / "claude_code" / f"{name}.jsonl", f"{name}-{is_new}")
+    pull = ("pull", session, "--to", "hermes", "--install", "--cwd", hermes.work)
+    told = host.json(*pull)
+    assert told["command"] == ["hermes", "--resume", told["native_session_id"]]
+    assert host.json(*pull)["was_there"] is True
+    document = read_database(hermes.database, told["native_session_id"]).document
+    assert_all_was_shown(hermes.resume(told["native_session_id"]), document)
+    host.refused("gone_on", "pull", session, "--to", "hermes", "--undo")
+
+
+def test_a_session_of_hermes_goes_through_a_hub_and_home_with_its_dead_rows(hermes, host, corpus):
+    files = sorted((corpus / "hermes").glob("export-*.jsonl"))
+    if not files:
+        pytest.skip(f"no exports of Hermes in {corpus}")
+    session = host.pushed(files[0], "home")
+    told = host.json("pull", session, "--to", "hermes", "--install", "--cwd", hermes.work)
+    document = read_database(hermes.database, told["native_session_id"]).document
+    assert [row["content"] for row in document["messages"]] == [
+        row["content"] for row in read_container(files[0]).document["messages"]
+    ]
+    assert_all_was_shown(hermes.resume(told["native_session_id"]), document)
+
+
+def test_undo_leaves_no_trace_in_a_store_that_hermes_made_and_searches(hermes, host):
+    hermes.take(converted(hermes, claude_code(SAMPLES / "claude_code" / "blocks.jsonl")))
+    before = {listed.session_id for listed in sessions_in(hermes.database)}
+    session = host.pushed(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl", "undone")
+    told = host.json("pull", session, "--to", "hermes", "--install", "--cwd", hermes.work)
+    assert words_found(hermes, "relay") > 0
+    host.json("pull", session, "--to", "hermes", "--undo")
+    assert words_found(hermes, "relay") == 0
+    assert told["native_session_id"] not in {listed.session_id for listed in sessions_in(hermes.database)} == before
