@@ -18,7 +18,7 @@ from eventstore.append import Commit
 from eventstore.committer import Committer
 from eventstore.db import Database
 from eventstore.embedded import EmbeddedPostgres
-from eventstore.errors import EmbeddedUnavailable, InvalidSettings, RebuildRunning, StoreUnavailable
+from eventstore.errors import EmbeddedUnavailable, InvalidSettings, PooledConnection, RebuildRunning, StoreUnavailable
 from eventstore.listener import Listener
 from eventstore.prepare import Writer
 from eventstore.read import Reader
@@ -122,6 +122,7 @@ async def _hub(settings: Settings, dsn: str) -> AsyncIterator[Service]:
     try:
         await bring_up_to_date(database, stale)
         archivist = ArchiveWorker(database, settings.archive_path, settings.archive_remote) if settings.archive else None
+        await _tell_of_a_pooler(database)
         followers = Followers(database, settings.poll_s)
         hub = await compose(settings, database, dsn, archivist, followers)
         async with anyio.create_task_group() as tasks:
@@ -134,6 +135,17 @@ async def _hub(settings: Settings, dsn: str) -> AsyncIterator[Service]:
     finally:
         with anyio.CancelScope(shield=True):
             await database.close()
+
+
+async def _tell_of_a_pooler(database: Database) -> None:
+    """Say so once when workers, which go on looking for a direct way to the database, will find none."""
+    try:
+        async with database.dedicated():
+            pass
+    except PooledConnection as error:
+        log.warning("archive and followers wait", extra={"facts": {"code": error.code, "detail": error.detail}})
+    except StoreUnavailable:  # it was there a moment ago, and the listener tells
+        pass
 
 
 async def compose(

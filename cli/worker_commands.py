@@ -50,6 +50,8 @@ async def _work(settings: Settings) -> None:
     await database.open()
     try:
         await bring_up_to_date(database, stale)
+        async with database.dedicated():
+            pass  # told at once where a pooler stands in the way of its lock
         archivist = ArchiveWorker(database, settings.archive_path, settings.archive_remote)
         dsn = settings.listen_dsn or settings.dsn
         listener = Listener(database, dsn, lambda session_nos, patched_nos: archivist.wake(), settings.poll_s, settings.probe_s)

@@ -19,6 +19,7 @@ from eventstore.errors import (
     Internal,
     InvalidSettings,
     LogBusy,
+    PooledConnection,
     ReadOnlyReplica,
     SchemaMissing,
     StoreError,
@@ -69,6 +70,11 @@ class Dedicated:
     async def run_script(self, text: str) -> None:
         """Run the text of an SQL file."""
         await self._run(text, None)
+
+    async def backend_pid(self) -> int:
+        """Return which of the server's processes answers."""
+        pid: int = (await self._run(_BACKEND_PID, None))[0][0]
+        return pid
 
     @asynccontextmanager
     async def one_moment(self) -> AsyncIterator[None]:
@@ -121,7 +127,11 @@ class Database:
 
     @asynccontextmanager
     async def dedicated(self) -> AsyncIterator[Dedicated]:
-        """A connection beside the pool, direct where a pooler stands in between. Raises StoreUnavailable."""
+        """A connection beside the pool, whose session is its own: locks and settings last as long as it does.
+
+        Raises StoreUnavailable; PooledConnection where a pooler stands in between, which may give each statement another
+        session, and keeps a lock for who is long gone.
+        """
         try:
             connection = await psycopg.AsyncConnection.connect(
                 self._direct_dsn, autocommit=True, prepare_threshold=None, **connection_arguments()
@@ -129,7 +139,12 @@ class Database:
         except psycopg.Error as error:
             raise translate(error) from None
         async with connection:
-            yield Dedicated(connection, self._queries)
+            dedicated = Dedicated(connection, self._queries)
+            if await dedicated.backend_pid() != connection.info.backend_pid:  # a pooler greets in its own name
+                raise PooledConnection(
+                    "The connection leads through a pooler. Set TASUKI_LISTEN_DSN to a way that leads straight to PostgreSQL."
+                )
+            yield dedicated
 
     async def close(self) -> None:
         await self._pool.close()
@@ -213,6 +228,7 @@ _SIGNATURES: str = (
     "select p.proname, p.proargnames[1:p.pronargs], array(select format_type(t, null) from unnest(p.proargtypes::oid[]) t)"
     " from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'store' and p.prokind = 'f'"
 )
+_BACKEND_PID: str = "select pg_backend_pid()"
 _CONFIGURE: str = "select store.configure_connection(%s::integer, %s::integer)"
 
 __all__: Sequence[str] = ("Database", "Dedicated", "Rows", "checked_dsn", "connection_arguments", "translate")

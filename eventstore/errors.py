@@ -176,6 +176,12 @@ class ReadOnlyReplica(StoreError):
     code, title = "read_only_replica", "This database takes no writes"
 
 
+class PooledConnection(StoreError):
+    """Long work and the locks of workers need a connection that leads straight to PostgreSQL; nothing was done."""
+
+    code, title = "pooled_connection", "A pooler stands in the way"
+
+
 class Internal(StoreError):
     """A fault of the hub; the log of the server holds it under the request id."""
 

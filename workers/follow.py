@@ -13,7 +13,7 @@ import anyio
 
 from eventstore.checkpoints import follow, take_lead
 from eventstore.db import Database, Dedicated
-from eventstore.errors import ReadOnlyReplica, StoreError, StoreUnavailable
+from eventstore.errors import PooledConnection, ReadOnlyReplica, StoreError, StoreUnavailable
 from projections.registry import followers
 
 log = logging.getLogger("tasuki.follow")
@@ -48,7 +48,7 @@ class Followers:
                     await work.call("configure_maintenance", statement_timeout_ms=int(FOLD_S_MAX * 1000))
                     if await take_lead(work, name):
                         await self._follow(work, name)
-            except (StoreUnavailable, ReadOnlyReplica):  # told elsewhere; a replica is driven where it is written
+            except (StoreUnavailable, PooledConnection, ReadOnlyReplica):  # told elsewhere; a replica is driven where it is written
                 pass
             except StoreError as error:
                 log.warning("follower", extra={"facts": {"projection": name, "error": error.detail}})

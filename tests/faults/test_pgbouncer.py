@@ -1,9 +1,11 @@
 """Behind pgbouncer in transaction mode LISTEN is accepted and nothing ever comes: the hub finds out, polls, and says so."""
 
+import json
 import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -98,6 +100,7 @@ class Stage:
     reading: HubProcess
     direct: HubProcess
     door: Proxy
+    pooled: str
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +114,7 @@ def stage(module_database: str) -> Iterator[Stage]:
             running_hub(pooled, poll_s=POLL_S, probe_s=0.5, listen_dsn=either(door.dsn(module_database))) as reading,
             running_hub(pooled, poll_s=3600, listen_dsn=module_database) as direct,
         ):
-            yield Stage(writing, reading, direct, door)
+            yield Stage(writing, reading, direct, door, pooled)
 
 
 @asynccontextmanager
@@ -161,6 +164,35 @@ async def test_a_writer_s_own_readers_do_not_wait_for_the_poll(stage):
 async def test_the_pooler_can_be_passed_by_for_listening_alone(stage):
     async with scene(stage.writing, stage.direct, live="notify") as (writer, _, tail):
         await delays_of(writer, tail, 5, within_s=2)
+
+
+async def test_what_needs_a_session_of_its_own_is_refused_and_nothing_is_half_done(stage):
+    async with stage.writing.client() as http:
+        rest = Rest(http, "p")
+        session = await rest.create()
+        await rest.append(session, "still there")
+        purge = json.dumps({"session_id": session})
+        for path, body in (("projections/sessions/rebuild", None), ("projections/sessions/verify", None), ("purge", purge)):
+            response = await http.post(f"/v1/admin/{path}", content=body)
+            error = json.loads(response.text.splitlines()[-1])["error"]
+            assert (error["code"], error["retryable"]) == ("pooled_connection", False)
+            assert "TASUKI_LISTEN_DSN" in error["detail"]
+        assert await rest.texts(session) == ["still there"]
+    async with stage.direct.client() as http:
+        response = await http.post("/v1/admin/projections/sessions/verify")
+        assert json.loads(response.text.splitlines()[-1])["result"]["differences"] == []
+
+
+def test_a_worker_whose_lock_would_be_nobody_s_does_not_start_and_a_hub_says_so_once(stage, tmp_path):
+    command = [sys.executable, "-m", "cli.main", "worker", "archive"]
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TASUKI_DATA_DIR": str(tmp_path), "TASUKI_DSN": stage.pooled}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "[pooled_connection]" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "archive").exists()
+    for hub, count in ((stage.writing, 1), (stage.direct, 0)):
+        assert len([line for line in hub.log_lines() if line.get("code") == "pooled_connection"]) == count
 
 
 async def test_when_the_pooler_is_taken_out_of_the_way_the_hub_goes_back_to_notify_by_itself(stage, module_database):

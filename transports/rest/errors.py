@@ -38,6 +38,7 @@ STATUS_OF_CODE: dict[str, int] = {
     "meta_contended": 503,
     "database_unavailable": 503,
     "log_busy": 503,
+    "pooled_connection": 503,
     "read_only_replica": 503,
     "schema_missing": 503,
     "schema_newer": 503,
