@@ -1,8 +1,8 @@
 """Stores: where agents keep their sessions on this host, and how a session is found and read.
 
-What a file is, is told by its lines; a name only helps where the agent itself goes by it. Claude Code keeps a file a session, and
-other files beside it (`stores_claude_code`); DeepSeek Harness a log a session, compressed as a rule (`stores_dsh`); OpenCode and
-Hermes keep databases (`stores_database`).
+What a file is, is told by its lines; a name only helps where the agent itself goes by it. Claude Code and Gemini CLI keep a file a
+session, and other files beside it (`stores_claude_code`, `stores_gemini`); DeepSeek Harness a log a session, compressed as a rule
+(`stores_dsh`); OpenCode and Hermes keep databases (`stores_database`). An agent more that keeps files is a line in `FILES`.
 """
 
 import re
@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 from adapters.arrival import native_id_of, starter_of
 from adapters.claude_code import reader as claude_code
 from adapters.conversion import Conversion
+from adapters.gemini.records import AGENT as GEMINI
 from adapters.registry import LINES_LOOKED_AT, READERS, identify
-from cli import stores_claude_code, stores_database, stores_dsh
+from cli import stores_claude_code, stores_database, stores_dsh, stores_gemini
 from cli.containers_dsh import AGENT as DSH
 from cli.containers_dsh import is_compressed, read_lines
 from cli.source import NoSuchFile, NoSuchNativeSession, Source
@@ -27,6 +29,17 @@ __all__ = ["AGENTS", "CLAUDE_CODE", "Loaded", "NoSuchFile", "NoSuchNativeSession
 
 AGENTS = tuple(READERS)
 _uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class FileStore(Protocol):
+    """A module that finds an agent's files on this host."""
+
+    def find(self, session_id: str, /) -> tuple[Source | None, list[str]]: ...
+    def all_in_stores(self) -> Iterator[Source | StoreError]: ...
+    def children_of(self, source: Source, native_id: str, /) -> list[Source]: ...
+
+
+FILES: Mapping[str, FileStore] = {CLAUDE_CODE: stores_claude_code, DSH: stores_dsh, GEMINI: stores_gemini}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +74,7 @@ def of_file(path: Path, agent: str | None = None) -> Source:
     lines = lines_of(path, LINES_LOOKED_AT)
     known = identify(lines, agent, str(path))
     is_subagent = known == CLAUDE_CODE and path.name.startswith("agent-") and stores_claude_code.is_side_chain(lines)
-    return Source(known, path, is_subagent)
+    return Source(known, path, is_subagent or (known == GEMINI and stores_gemini.is_child(path, lines)))
 
 
 def lines_of(path: Path, count_max: int | None = None) -> list[bytes]:
@@ -80,10 +93,9 @@ def lines_of(path: Path, count_max: int | None = None) -> list[bytes]:
 
 def all_sources(agent: str | None = None) -> Iterator[Source | StoreError]:
     """Yield every session of this host, sub-agents aside, agent by agent, oldest first; where one cannot be read, why."""
-    if agent in (None, CLAUDE_CODE):
-        yield from stores_claude_code.all_in_stores()
-    if agent in (None, DSH):
-        yield from stores_dsh.all_in_stores()
+    for name, store in FILES.items():
+        if agent in (None, name):
+            yield from store.all_in_stores()
     for name in CONTAINERS:
         if agent in (None, name):
             yield from stores_database.all_in_stores(name)
@@ -93,9 +105,7 @@ def subagents_of(source: Source, native_id: str) -> list[Source]:
     """Return the sessions of a session's sub-agents. Raises UnreadableContainer."""
     if source.session_id:
         return stores_database.children_of(source)
-    if source.agent == DSH:
-        return stores_dsh.children_of(source, native_id)
-    return stores_claude_code.children_of(source, native_id) if source.agent == CLAUDE_CODE else []
+    return FILES[source.agent].children_of(source, native_id) if source.agent in FILES else []
 
 
 def load(source: Source, call_ids: Mapping[str, str] | None = None, *, is_final: bool = True) -> Loaded:
@@ -113,6 +123,8 @@ def loaded_of(source: Source, lines: list[bytes], call_ids: Mapping[str, str] | 
     """Return a file's session, given its lines."""
     if source.is_subagent and source.agent == CLAUDE_CODE:
         conversion = claude_code.Reading(lines, link_of(source, call_ids), is_final=is_final).whole()
+    elif source.is_subagent and source.agent == GEMINI:
+        conversion = stores_gemini.read_child(source, lines, call_ids or {}, is_final=is_final)
     else:
         conversion = READERS[source.agent].read(lines, is_final=is_final)
     return Loaded(source, _native_id(source, conversion, lines), starter_of(conversion), conversion)
@@ -128,13 +140,10 @@ def _native_id(source: Source, conversion: Conversion, lines: list[bytes]) -> st
 
 def _by_id(name: str, agent: str | None) -> Source:
     looked: list[str] = []
-    for known in (CLAUDE_CODE, DSH, *CONTAINERS):
+    for known in (*FILES, *CONTAINERS):
         if agent not in (None, known):
             continue
-        if known == DSH:
-            source, where = stores_dsh.find(name)
-        else:
-            source, where = stores_claude_code.find(name) if known == CLAUDE_CODE else stores_database.find(known, name)
+        source, where = FILES[known].find(name) if known in FILES else stores_database.find(known, name)
         if source:
             return source
         looked += (f"{known}: {told}" for told in where or ["there is no store of it"])
