@@ -9,6 +9,10 @@ from adapters.claude_code import detect as claude_code_detect
 from adapters.claude_code import reader as claude_code
 from adapters.claude_code import validator as claude_code_validator
 from adapters.claude_code import writer as claude_code_writer
+from adapters.codex import detect as codex_detect
+from adapters.codex import reader as codex
+from adapters.codex import validator as codex_validator
+from adapters.codex import writer as codex_writer
 from adapters.conversion import Conversion
 from adapters.dsh import detect as dsh_detect
 from adapters.dsh import reader as dsh
@@ -101,6 +105,7 @@ class Detection:
 
 READERS: Mapping[str, Reader] = {
     "claude-code": Reader(claude_code_detect.detect, claude_code.read),
+    "codex": Reader(codex_detect.detect, codex.read),
     "dsh": Reader(dsh_detect.detect, dsh.read),
     "gemini": Reader(gemini_detect.detect, gemini.read),
     "hermes": Reader(hermes_detect.detect, hermes.read),
@@ -110,6 +115,7 @@ READERS: Mapping[str, Reader] = {
 
 WRITERS: Mapping[str, Writer] = {
     "claude-code": Writer(claude_code_writer.write, claude_code_validator.problems),
+    "codex": Writer(codex_writer.write, codex_validator.problems),
     "dsh": Writer(dsh_writer.write, dsh_validator.problems),
     "gemini": Writer(gemini_writer.write, gemini_validator.problems),
     "hermes": Writer(hermes_writer.write, hermes_validator.problems, hermes_export.export_file),

@@ -12,8 +12,8 @@ from eventstore.wire.codec import dump
 class Written:
     """A session in an agent's own format.
 
-    `records` are, for Claude Code, Gemini CLI and `messages`, lines as bytes with their line ends, so that a file is their join;
-    for OpenCode one export document; for Hermes one export object.
+    `records` are, for Claude Code, Codex, Gemini CLI and `messages`, lines as bytes with their line ends, so that a file is their
+    join; for OpenCode one export document; for Hermes one export object.
     """
 
     agent: str

@@ -53,6 +53,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     request_messages_max: int = 1000
     meta_bytes_max: int = 64 * 1024
     export_bytes_max: int = 64 * 1024 * 1024
+    cwd_map: dict[str, str] = {}
     queue_requests_max: int = 10_000
     queue_bytes_max: int = 256 * 1024 * 1024
 
@@ -107,10 +108,15 @@ def _read_file(path: Path, is_named: bool) -> dict[str, Any]:
 
 
 def _from_text(name: str, text: str) -> Any:
-    """A variable's text as the setting's kind: lists are separated by commas, booleans are on/off words."""
+    """A variable's text as the setting's kind: lists and pairs are separated by commas, booleans are on/off words."""
     kind = Settings.__annotations__[name]
     if kind == list[str]:
         return [part.strip() for part in text.split(",") if part.strip()]
+    if kind == dict[str, str]:
+        pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+        if not all(old.strip() and new.strip() for old, _, new in pairs):
+            raise InvalidSettings(f"TASUKI_{name.upper()} is {text!r}; it must be like old=new,old=new.")
+        return {old.strip(): new.strip() for old, _, new in pairs}
     if kind is bool:
         if text.lower() in ("1", "true", "yes", "on"):
             return True

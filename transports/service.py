@@ -11,6 +11,7 @@ from eventstore.access import Access, Principal
 from eventstore.committer import Committer
 from eventstore.db import Database
 from eventstore.diff import Side
+from eventstore.entries import Entry, entries_page
 from eventstore.errors import CursorAhead, InvalidRequest, SessionDeleted, SnapshotNotFound
 from eventstore.fork import Snapshot
 from eventstore.listener import Listener
@@ -149,6 +150,12 @@ class Service:
     async def next_events(self, ref: SessionRef, after_seq: int, wait_s: float) -> Page:
         """Return a session's next events as server-sent events, waiting up to `wait_s`; empty: nothing yet."""
         return await self.tails.next_page(ref, "events", after_seq, PAGE_COUNT_MAX, wait_s, is_following=True)
+
+    async def read_entries(self, session_id: str, after_seq: int, limit: int, log_id: str | None) -> list[Entry]:
+        """Return a session's next messages, with what they keep for the way home, and native records; none: that was all."""
+        _check_window(limit, 0)
+        ref = await self.open_stream(session_id, after_seq, log_id)
+        return await entries_page(self._database, ref, after_seq, limit)
 
     async def read_log(self, after_seq: int, limit: int, wait_s: float, log_id: str | None) -> Page:
         """Return a page of the whole log, waiting up to `wait_s` for the first event."""

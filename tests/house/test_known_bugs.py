@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-AGENTS = {"claude-code", "dsh", "gemini", "hermes", "opencode"}
+AGENTS = {"claude-code", "codex", "dsh", "gemini", "hermes", "opencode"}
 
 
 @pytest.fixture(scope="module")

@@ -113,7 +113,13 @@ async def test_what_is_answered_is_what_is_described(document, rest: Rest):
         schema = operation["responses"].get("200", {}).get("content", {}).get("application/json", {}).get("schema")
         if schema is None or name in ("new_epoch", "retry_archive", "import_file"):
             continue
-        target = fork if name in ("read_session", "append_messages") else deleted if name == "delete_session" else session_id
+        target = (
+            fork
+            if name in ("read_session", "read_entries", "append_messages")
+            else deleted
+            if name == "delete_session"
+            else session_id
+        )
         body = bodies.get(name)
         if body is not None:
             sent = operation["requestBody"]["content"]["application/json"]["schema"]

@@ -16,6 +16,7 @@ from adapters.registry import READERS, WRITERS
 
 NAMES = {
     "claude-code": "Claude Code",
+    "codex": "Codex CLI",
     "dsh": "DeepSeek Harness",
     "hermes": "Hermes",
     "opencode": "OpenCode",

@@ -12,7 +12,7 @@ from eventstore.errors import InvalidRequest, StoreError
 from eventstore.prepare import Written
 from eventstore.read import Page
 from eventstore.views import SessionFilter
-from eventstore.wire.codec import dump, quote
+from eventstore.wire.codec import Source, dump, quote
 from eventstore.wire.message import message_schema
 from transports.rest import query
 from transports.service import Service
@@ -69,6 +69,15 @@ async def read_session(request: Request) -> Response:
     if key not in page.encoded:
         page.encoded[key] = _page(f'"session_id":{quote(ref.session_id)},"messages":[', page, after_seq, hub.log_id)
     return Response(page.encoded[key], media_type=JSON)
+
+
+async def read_entries(request: Request) -> Response:
+    """A session whole, page by page; one that was purged is `{seq, purged}`."""
+    hub, session_id, after_seq = service(request), session_id_of(request), query.seq(request, "after_seq") or 0
+    found = await hub.read_entries(session_id, after_seq, query.limit(request), query.text(request, "log_id"))
+    entries = [Source((entry or b'{"seq":%d,"purged":true}' % seq).decode()) for seq, entry in found]
+    known = {"session_id": session_id, "entries": entries, "next_after_seq": found[-1][0] if found else after_seq}
+    return Response(dump(known | {"log_id": hub.log_id}), media_type=JSON)
 
 
 async def append_messages(request: Request) -> Response:

@@ -115,6 +115,14 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "GET",
+        "/v1/sessions/{session_id}/entries",
+        handlers.read_entries,
+        "Read a session whole: messages with `native`, and native records, over its lineage",
+        {"after_seq": _CURSOR["after_seq"], "limit": _CURSOR["limit"], "log_id": _CURSOR["log_id"]},
+        answer="Entries",
+    ),
+    Operation(
+        "GET",
         "/v1/sessions/{session_id}/export",
         exchange.export_session,
         "A session as an agent's own files, with the mapping report",

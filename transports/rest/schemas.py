@@ -104,6 +104,14 @@ ANSWERS: dict[str, Schema] = {
     "Session": _answer(_SESSION, {"parent_session_id": TEXT, "parent_snapshot_id": TEXT}),
     "ReadMessage": {"anyOf": [ref("Message"), _answer({"session_id": TEXT, "seq": SEQ, "purged": {"const": True}})]},
     "Messages": _answer({"session_id": TEXT, "messages": array(ref("ReadMessage")), **_WINDOW}),
+    "Entries": _answer({"session_id": TEXT, "entries": array(ref("Entry")), "next_after_seq": COUNT, "log_id": TEXT}),
+    "Entry": {
+        "anyOf": [
+            ref("Message"),
+            _answer({"append_id": TEXT, "agent": TEXT, "version": TEXT, "records": array({})}),
+            _answer({"seq": SEQ, "purged": {"const": True}}),
+        ]
+    },
     "MetaPatched": _answer({"ok": TRUTH, **_WRITTEN, "meta": OBJECT}, _REDACTED),
     "Deleted": _answer({"ok": TRUTH, "seq": SEQ, "duplicate": TRUTH}),
     "Written": _answer(_WRITTEN, _REDACTED),

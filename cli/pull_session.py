@@ -1,0 +1,109 @@
+"""A session out of a hub, whole: its messages and native records over its lineage, and the sessions of its sub-agents.
+
+What a fork does not say of itself (title, working directory) is what its nearest ancestor says; what names an ancestor it does not
+inherit: it is another session.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adapters.json_lines import text_of
+from adapters.session import Session, is_message
+from cli.client import Hub, session_path
+from eventstore.errors import SessionDeleted
+from eventstore.wire.codec import items, parse
+
+Json = dict[str, Any]
+
+_OF_PUSH = {"pushed"}  # how far a push has come: says nothing outside the hub
+_OF_ANCESTOR = {*_OF_PUSH, "native_session_id", "parent_session_id", "subagent"}  # what says which session it is
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """A session as a hub has it. `name` is what the target is to make its own id of, "" where the session says it."""
+
+    session_id: str
+    project_id: str
+    session: Session
+    name: str
+    head_seq: int
+    purged: int
+    subagents: "tuple[Pulled, ...]" = ()
+
+    def all(self) -> "list[Pulled]":
+        """The session, its sub-agents, and theirs."""
+        return [self, *(one for child in self.subagents for one in child.all())]
+
+
+def pull_session(hub: Hub, session_id: str, known: frozenset[str] = frozenset()) -> Pulled:
+    """Read a session and those of its sub-agents. `known`: those on whose behalf it is read.
+
+    Raises SessionNotFound, SessionDeleted, HubUnreachable, Unauthorized, ….
+    """
+    lineage = hub.get(f"{session_path(session_id)}/lineage").document
+    facts = lineage.fields
+    entries, purged = _entries(hub, session_id)
+    parents = [parent["session_id"] for parent in facts["parents"]]
+    ancestors = [_meta(hub, parent) for parent in parents]
+    meta = _without(facts["meta"], _OF_PUSH)
+    is_named = not parents or _has_own_name(session_id, meta, ancestors)
+    for ancestor in ancestors:
+        meta = _without(ancestor, _OF_ANCESTOR) | meta
+    known = known | {session_id}
+    children = [child["session_id"] for child in facts["subagents"] if child["session_id"] not in known]
+    return Pulled(
+        session_id=session_id,
+        project_id=str(facts["project_id"]),
+        session=Session(meta, tuple(entries)),
+        name="" if is_named else session_id,
+        head_seq=int(str(facts.get("head_seq") or 0)),
+        purged=purged,
+        subagents=tuple(_linked(pull_session(hub, child, known)) for child in children),
+    )
+
+
+def _entries(hub: Hub, session_id: str) -> tuple[list[Json], int]:
+    """Return all that can be read, and how many entries were purged."""
+    entries: list[Json] = []
+    purged, after_seq, log_id = 0, 0, None
+    while True:
+        document = hub.get(f"{session_path(session_id)}/entries", after_seq=after_seq, limit=1000, log_id=log_id).document
+        page = [parse(source) for source in items(document.source("entries"))]
+        if not page:
+            return entries, purged
+        read = [entry for entry in page if is_message(entry) or "records" in entry]
+        entries += read
+        purged += len(page) - len(read)
+        after_seq, log_id = document.fields["next_after_seq"], document.fields["log_id"]
+
+
+def _has_own_name(session_id: str, meta: Json, ancestors: list[Json]) -> bool:
+    """Does a fork go by its agent's id: one of its own, or that of an ancestor, whose newest it is since a rewind was pushed?"""
+    native_id = text_of(meta, "native_session_id")
+    marks = [mark for ancestor in ancestors if isinstance(mark := ancestor.get("pushed"), dict)]
+    newest = [name for mark in marks if isinstance(mark.get("newest"), dict) for name in mark["newest"].values()]
+    return bool(native_id) and (session_id in newest or native_id not in [text_of(one, "native_session_id") for one in ancestors])
+
+
+def _meta(hub: Hub, session_id: str) -> Json:
+    """What an ancestor says of itself; one that is deleted says nothing any more."""
+    try:
+        meta: Json = hub.get(f"{session_path(session_id)}/lineage").document.fields["meta"]
+    except SessionDeleted:
+        return {}
+    return meta
+
+
+def _without(meta: Json, names: set[str]) -> Json:
+    return {name: value for name, value in meta.items() if name not in names}
+
+
+def _linked(child: Pulled) -> Pulled:
+    """A sub-agent's session; where no agent said which one it is, it goes by the hub's id."""
+    meta = child.session.meta
+    link = meta.get("subagent")
+    own = link if isinstance(link, dict) else {}
+    if own.get("agent_id"):
+        return child
+    return replace(child, session=replace(child.session, meta=meta | {"subagent": own | {"agent_id": child.session_id}}))

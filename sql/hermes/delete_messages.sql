@@ -1,0 +1,2 @@
+-- delete_messages: a session's messages. (SQLite)
+delete from messages where session_id = :session_id;

@@ -1,0 +1,2 @@
+-- delete_session: a session's own row. (SQLite)
+delete from session where id = :session_id;
