@@ -107,6 +107,30 @@ def read_database(path: Path, session_id: str = "") -> Contents:
         return Contents(document_of(found[0], _rows(database, "read_rows", named), problems), problems)
 
 
+def read_on(
+    path: Path, session_id: str, after_id: int, problems: list[str]
+) -> tuple[Json, dict[int, Json], list[tuple[int, Any, Any]]]:
+    """Return a session's columns, its rows with a larger number by their numbers, and number, `active` and `compacted` of all.
+
+    Raises UnreadableStore.
+    """
+    with _opened(path) as database:
+        named: Json = {"session_id": session_id}
+        found = _rows(database, "read_session", named)
+        if not found:
+            raise UnreadableStore(_which(path, session_id, 0))
+        rows = _rows(database, "rows_after", named | {"after_id": after_id})
+        flags = [(row["id"], row["active"], row["compacted"]) for row in _rows(database, "row_flags", named)]
+        exported = document_of(found[0], rows, problems)
+        numbered = {row["id"]: made for row, made in zip(rows, exported.pop("messages"), strict=True)}
+        return exported, numbered, flags
+
+
+def flags_of(active: Any, compacted: Any) -> Json:
+    """Return the two columns that tell whether a row is live, as an export has them."""
+    return session_of_row({"active": active, "compacted": compacted}, [])
+
+
 def write_container(path: Path, sessions: Sequence[Json]) -> list[str]:
     """Write sessions as what the name says: `.db` a fresh database, else an export. Returns what could not be written.
 

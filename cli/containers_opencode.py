@@ -6,7 +6,7 @@ is made beside its place and put there whole. What a container cannot hold is sa
 
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +116,48 @@ def read_database(path: Path, session_id: str) -> Contents:
         document: Json = {"info": info_of_row(found[0], problems), "messages": messages}
         todos = _rows(database, "read_todos", named) if "todo" in tables else []
         return Contents(document | ({"todo": todos} if todos else {}), problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What of a session changed: messages by id, each with its time; parts by id, each with its message's; ids that are gone."""
+
+    state: Json
+    rest: Json  # `info`, `todo`
+    messages: dict[str, tuple[int, Json]]
+    parts: dict[str, tuple[str, Json]]
+    gone: frozenset[str]
+    problems: list[str]
+
+
+def read_changes(path: Path, session_id: str, before: Json, known: Set[str]) -> Changes | None:
+    """Return what of a session of a database changed since its state was `before` ({}: all), None for nothing.
+
+    `known`: the ids that were read before. Raises UnreadableContainer.
+    """
+    with _opened(path) as database:
+        named: Json = {"session_id": session_id}
+        found = _rows(database, "session_state", named)
+        if not found:
+            raise UnreadableContainer(f"{path} holds no session {session_id[:80]!a}.")
+        state, problems = found[0], list[str]()
+        if state == before:
+            return None
+        messages = {
+            row["id"]: (row["time_created"], _data(row, {"id": row["id"], "sessionID": session_id}, problems))
+            for row in _rows(database, "changed_messages", named | {"since_ms": before.get("messages_ms") or 0})
+        }
+        parts = {}
+        for row in _rows(database, "changed_parts", named | {"since_ms": before.get("parts_ms") or 0}):
+            owner = {"id": row["id"], "sessionID": session_id, "messageID": row["message_id"]}
+            parts[row["id"]] = (row["message_id"], _data(row, owner, problems))
+        gone: frozenset[str] = frozenset()
+        if state["messages"] + state["parts"] != len({*known, *messages, *parts}):
+            gone = frozenset(known) - {row["id"] for row in _rows(database, "record_ids", named)}
+        tables = {row["name"] for row in _rows(database, "table_names")}
+        todos = _rows(database, "read_todos", named) if "todo" in tables else []
+        info = info_of_row(_rows(database, "read_session", named)[0], problems)
+        return Changes(state, {"info": info, "todo": todos}, messages, parts, gone, problems)
 
 
 def write_container(path: Path, document: Json) -> list[str]:

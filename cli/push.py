@@ -9,6 +9,7 @@ from typing import Any, TextIO
 from adapters.registry import UnsupportedFormat
 from cli.client import Hub
 from cli.containers_sqlite import UnreadableContainer
+from cli.follow import Follower
 from cli.push_session import Pushed, push_session
 from cli.source import NoSuchFile, NoSuchNativeSession
 from cli.stores import AGENTS, Loaded, all_sources, load, source_of, subagents_of
@@ -44,6 +45,7 @@ def register(verbs: Any) -> None:
             "tasuki push 5e551017-9c1f-4a52-8f3e-2f6d0c6c1b11 --project relay",
             "tasuki push ses_4f1c2a9be0017QyX --agent opencode --project relay",
             "tasuki push --all --project relay --report report.jsonl",
+            "tasuki push --follow --all --project relay",
         ],
     )
     what = push.add_mutually_exclusive_group(required=True)
@@ -56,10 +58,16 @@ def register(verbs: Any) -> None:
         "--session", dest="session_id", default="", metavar="ID", help="which session of a database that holds several"
     )
     push.add_argument("--project", required=True, metavar="P", help="project that the sessions belong to")
+    push.add_argument("--follow", action="store_true", help="go on as the session runs, until interrupted")
     push.add_argument("--report", metavar="FILE", help="write the mapping reports there, one JSON object a session")
 
 
 def run_push(options: argparse.Namespace) -> int:
+    if options.follow:
+        if options.report:
+            raise InvalidSettings("--report is for a push that ends, not for --follow.")
+        with hub_of(options) as hub:
+            return Follower(hub, options).run()
     run = _Run(options)
     with hub_of(options) as hub:
         hub.get("/healthz")  # nothing is read for a hub that is not there

@@ -17,7 +17,8 @@ from eventstore.wire.codec import dump
 
 class Mark(msgspec.Struct, frozen=True):
     """What of a session was pushed to which log: so many messages and closed native batches, each with a digest of their ids, and
-    the digest of the meta that was set. A digest of "" covers nothing."""
+    the digest of the meta that was set. A digest of "" covers nothing. `head_seq` is the hub's session's: where it has another, a
+    follower that was killed, or somebody else, has appended since."""
 
     log_id: str
     messages: int
@@ -25,19 +26,22 @@ class Mark(msgspec.Struct, frozen=True):
     natives: int
     natives_digest: str
     meta_digest: str
+    head_seq: int = 0
 
-    def covers(self, log_id: str, messages: Sequence[Message]) -> bool:
-        return self.log_id == log_id and bool(self.messages_digest) and digest(messages[: self.messages]) == self.messages_digest
+    def covers(self, log_id: str, head_seq: int, messages: Sequence[Message]) -> bool:
+        if (self.log_id, self.head_seq) != (log_id, head_seq) or not self.messages_digest:
+            return False
+        return digest(messages[: self.messages]) == self.messages_digest
 
     def natives_covered(self, log_id: str, natives: Sequence[NativeRecords]) -> int:
         is_covered = self.log_id == log_id and self.natives_digest == digest(natives[: self.natives])
         return self.natives if is_covered else 0
 
 
-def mark_of(loaded: Loaded, log_id: str, meta_digest: str) -> Mark:
+def mark_of(loaded: Loaded, log_id: str, meta_digest: str, head_seq: int) -> Mark:
     """Return the mark of a session that was pushed whole."""
     messages, natives = loaded.conversion.messages, loaded.conversion.natives[:-1]
-    return Mark(log_id, len(messages), digest(messages), len(natives), digest(natives), meta_digest)
+    return Mark(log_id, len(messages), digest(messages), len(natives), digest(natives), meta_digest, head_seq)
 
 
 def find_mark(meta: Json, name: str, *, is_own: bool) -> Mark | None:

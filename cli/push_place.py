@@ -25,13 +25,14 @@ from eventstore.wire.codec import dump
 
 @dataclass
 class Place:
-    """The hub's session to push to. `is_own`: it was made from the agent's; `mark`: what it is known to have.
+    """The hub's session to push to. `is_own`: it was made from the agent's; `mark`: what it has.
 
     `known` are the append ids of messages that it has, so that they are not sent; `is_settled`: all that it has is live there.
     """
 
     session_id: str
     is_own: bool
+    head_seq: int = 0
     mark: Mark | None = None
     known: frozenset[str] = frozenset()
     is_settled: bool = True
@@ -47,20 +48,20 @@ def find_place(hub: Hub, loaded: Loaded, project_id: str, log_id: str) -> Place:
         if not was_there:
             return Place(root, is_own)
     name = push_marks.name_of(loaded)
-    root_meta = _meta_of(hub, root)
-    branches = [(root, is_own, root_meta)]
+    root_meta, root_head = _state_of(hub, root)
+    branches = [(root, is_own, root_meta, root_head)]
     if newest := newest_of(root_meta, name):
         try:
-            branches.insert(0, (newest, True, _meta_of(hub, newest)))
+            branches.insert(0, (newest, True, *_state_of(hub, newest)))
         except SessionDeleted:
             newest = ""
     messages = loaded.conversion.messages
-    for session_id, owns, meta in branches:
+    for session_id, owns, meta, head_seq in branches:
         mark = find_mark(meta, name, is_own=owns)
-        if mark and mark.covers(log_id, messages):
+        if mark and mark.covers(log_id, head_seq, messages):
             known = frozenset(message.append_id for message in messages[: mark.messages])
-            return Place(session_id, owns, mark, known)
-    fits = [_Fit(hub, loaded, session_id, owns, meta) for session_id, owns, meta in branches]
+            return Place(session_id, owns, head_seq, mark, known)
+    fits = [_Fit(hub, loaded, session_id, owns, meta) for session_id, owns, meta, _ in branches]
     return _chosen(hub, loaded, root, fits, name)
 
 
@@ -129,7 +130,8 @@ def _chosen(hub: Hub, loaded: Loaded, root: str, fits: Sequence[_Fit], name: str
     # in the session that was made from the agent's, what was sent before is offered again: a changed past is told
     known = frozenset(message.append_id for message in messages if message.append_id not in new)
     known = known if fit.is_mixed or is_fork else fit.known
-    return Place(fit.session_id, fit.is_own, None, known, is_settled)
+    head_seq = _seq(fit.messages[-1]) if fit.messages else 0
+    return Place(fit.session_id, fit.is_own, head_seq, None, known, is_settled)
 
 
 def _forked(hub: Hub, loaded: Loaded, root: str, fit: _Fit, name: str) -> Place:
@@ -157,12 +159,15 @@ def _forked(hub: Hub, loaded: Loaded, root: str, fit: _Fit, name: str) -> Place:
         f"a rewind, or another way on from an earlier place: {left} of {len(fit.messages)} messages of {fit.session_id} are"
         f" not on the way that {agent} took; {session_id} forks before them"
     )
-    return Place(session_id, True, None, known, notes=[note])
+    head_seq = _seq(fit.messages[fit.kept - 1]) if fit.kept else 0
+    return Place(session_id, True, head_seq, None, known, notes=[note])
 
 
-def _meta_of(hub: Hub, session_id: str) -> Json:
-    meta = hub.get(f"{session_path(session_id)}/lineage").document.fields["meta"]
-    return meta if isinstance(meta, dict) else {}
+def _state_of(hub: Hub, session_id: str) -> tuple[Json, int]:
+    """The meta of a session and its head."""
+    told = hub.get(f"{session_path(session_id)}/lineage").document.fields
+    meta = told["meta"]
+    return meta if isinstance(meta, dict) else {}, told["head_seq"].as_int()
 
 
 def _seq(message: Json) -> int:

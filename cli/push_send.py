@@ -57,7 +57,9 @@ class Sender:
         except _REFUSALS as error:
             self._send_in_parts(batch, _for_what_it_is(error))
             return
-        repeated = sum(result["duplicate"] for result in answer.value["results"])
+        results = answer.value["results"]
+        repeated = sum(result["duplicate"] for result in results)
+        self._pushed.head_seq = max(self._pushed.head_seq, *(result["seq"] for result in results))
         self._pushed.repeated += repeated
         self._pushed.appended += len(batch) - repeated
         self._redacted(answer)

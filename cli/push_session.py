@@ -22,16 +22,23 @@ __all__ = ["Progress", "Pushed", "open_session", "push_session"]
 
 
 def push_session(
-    hub: Hub, loaded: Loaded, project_id: str, parent: str = "", progress: Progress | None = None, batch_count: int = BATCH_COUNT
+    hub: Hub,
+    loaded: Loaded,
+    project_id: str,
+    parent: str = "",
+    progress: Progress | None = None,
+    batch_count: int = BATCH_COUNT,
+    place: Place | None = None,
 ) -> Pushed:
-    """Push a session. `parent`: the hub's id of the session that started it.
+    """Push a session. `parent`: the hub's id of the session that started it; `place`: where it goes on, if that is known.
 
     Raises AppendIdReused (it was changed, not only added to), SessionDeleted, HubUnreachable, Unauthorized, ….
     """
     pushed = Pushed(loaded)
     log_id = hub.get("/healthz").value["log_id"]
-    place = find_place(hub, loaded, project_id, log_id)
-    pushed.session_id = place.session_id
+    place = place or find_place(hub, loaded, project_id, log_id)
+    pushed.session_id, pushed.is_own, pushed.is_settled = place.session_id, place.is_own, place.is_settled
+    pushed.head_seq = place.head_seq
     pushed.notes += place.notes
     messages, natives = loaded.conversion.messages, loaded.conversion.natives
     sender = Sender(hub, pushed, progress or (lambda done, total: None), batch_count)
@@ -67,7 +74,7 @@ def _set_meta(hub: Hub, pushed: Pushed, place: Place, log_id: str, is_marked: bo
     """Set what the agent says of the session, if it is its own, and the mark; nothing where both are as they were."""
     loaded = pushed.loaded
     meta = meta_of(loaded.conversion, loaded.native_id) | ({"parent_session_id": parent} if parent else {}) if place.is_own else {}
-    mark = mark_of(loaded, log_id, digest_of(meta))
+    mark = mark_of(loaded, log_id, digest_of(meta), pushed.head_seq)
     if not is_marked:
         mark = Mark(log_id, 0, "", 0, "", mark.meta_digest)
     if mark == place.mark:

@@ -13,6 +13,9 @@ class Pushed:
 
     loaded: Loaded
     session_id: str = ""
+    is_own: bool = True  # the hub's session was made from the agent's
+    is_settled: bool = True  # all that it has is live at the agent
+    head_seq: int = 0  # the hub's session's, as far as it was heard of
     appended: int = 0
     repeated: int = 0
     native: int = 0
