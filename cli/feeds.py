@@ -16,6 +16,7 @@ from adapters.conversion import Conversion, Message, NativeRecords
 from cli.feeds_database import ROWS
 from cli.source import Source
 from cli.stores import Loaded, load, loaded_of
+from cli.zstd_frames import is_compressed
 
 TAIL_BYTES = 256  # compared, to see whether what was read before stands where it stood
 
@@ -33,9 +34,9 @@ class Feed(Protocol):
 
 def feed_of(source: Source, call_ids: Mapping[str, str]) -> Feed:
     """Return the feed of a session. `call_ids`: which call of the parent started which sub-agent."""
-    if not source.session_id:
-        return LinesFeed(source, call_ids)
-    return WholeFeed(source) if source.path.is_dir() else DatabaseFeed(source)
+    if source.session_id:
+        return WholeFeed(source) if source.path.is_dir() else DatabaseFeed(source)
+    return WholeFeed(source) if is_compressed(source.path) else LinesFeed(source, call_ids)
 
 
 class LinesFeed:
@@ -106,7 +107,7 @@ class DatabaseFeed:
 
 
 class WholeFeed:
-    """What can only be read whole: a tree of many files."""
+    """What can only be read whole: a tree of many files, or a compressed log."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -138,7 +139,9 @@ def _state_of(path: Path) -> tuple[int, int]:
 
 
 def _newest(source: Source) -> tuple[int, int]:
-    """How many files a session of a tree has, and when the newest was changed."""
+    """The state of a file; of a session of a tree, how many files it has, and when the newest was changed."""
+    if not source.session_id:
+        return _state_of(source.path)
     storage = source.path / "storage" if (source.path / "storage").is_dir() else source.path
     messages = [*storage.glob(f"message/{source.session_id}/*.json")]
     files = [*messages, *storage.glob(f"session/*/{source.session_id}.json")]

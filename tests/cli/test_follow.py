@@ -328,3 +328,13 @@ def test_one_who_has_no_right_to_write_is_told(cli, project, path):
     refused = cli.run("push", "--follow", path, "--project", project, TASUKI_TOKEN="wrong")
     assert (refused.returncode, "Traceback" in refused.stderr) == (1, False)
     assert os.path.exists(path)
+
+
+@pytest.mark.parametrize("name", ["t-midtool.session.v4.jsonl.zstd", "t-midtool.v4.jsonl"])
+def test_a_log_of_deepseek_harness_is_followed_as_it_stands(cli, rest, project, corpus, start, name):
+    path = cli.home / name
+    path.write_bytes((corpus / "dsh" / name).read_bytes())
+    follower = start(cli, "push", "--follow", path, "--project", project)
+    until(lambda: newest(rest, project)[0] and ids_in(rest, newest(rest, project)[0]), "no message came", follower)
+    end(follower)
+    assert cli.json("push", path, "--project", project)["appended"] == 0
