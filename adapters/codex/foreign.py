@@ -20,6 +20,7 @@ from adapters.codex.items_out import (
     output_of,
     parts_of,
     result_item,
+    size_of,
     sound,
     text_in,
     user_event,
@@ -45,6 +46,8 @@ from adapters.report import Kind, Report
 from adapters.session import is_compaction, is_harness, place_of
 
 MOVED = "the result stood before its call; it is put behind it"
+SHOWN_BYTES_MAX = 12_000  # 0.171.0, of a model whose limits it does not know
+LONG = "whole in the file; of so long a result Codex shows its model the beginning and the end"
 NO_CALL = "the call that it answers is not written"
 
 
@@ -134,6 +137,8 @@ class Foreign:
     def _result(self, index: int, message: Json, call: PairedCall) -> None:
         notes: Notes = {}
         output = output_of(message.get("content"), notes)
+        if size_of(output) > SHOWN_BYTES_MAX:
+            self._report.warn("fields/tool.content", LONG, place_of(message, index))
         self._say(result_item(call.id, output), self._clock.of(message, notes))
         if call.is_renamed:
             notes["tool_call_id",] = RENAMED

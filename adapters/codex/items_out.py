@@ -86,6 +86,12 @@ def result_item(call_id: str, output: str | list[Json]) -> Json:
     return {"type": "function_call_output", "call_id": call_id, "output": output}
 
 
+def size_of(output: str | list[Json]) -> int:
+    """How many bytes of text an output has."""
+    text = output if isinstance(output, str) else text_in(output)
+    return len(text.encode())
+
+
 def user_event(parts: list[Json]) -> Json:
     """What the agent shows of a user's message, and lists the session by."""
     return {"type": "user_message", "message": text_in(parts), "images": [], "local_images": [], "text_elements": []}

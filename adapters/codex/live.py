@@ -2,8 +2,8 @@
 
 1. Items follow each other in the order of the file.
 2. `compacted` replaces all before it by the items that it holds; where it holds none, all but the user's prompts by its text.
-3. `thread_rolled_back` takes back the last turns: what was live before the n-th last message of the user is live again, a summary
-   that was made since is none any more.
+3. `thread_rolled_back` takes back the last turns: what was live before the n-th last one is live again, a summary that was made
+   since is none any more. A turn begins with `task_started`, or with a message of the user where more than one stands in it.
 4. A reply is a run of items of the model; a message of others, or a result, ends it. Whatever is said of an item is told by
    lines before it, so it stays as the file grows.
 """
@@ -74,6 +74,9 @@ def history_of(lines: Sequence[Line], *, is_subagent: bool = False) -> History:
     return History(walk.live, dead, walk.subagents)
 
 
+_State = tuple[list[Unit], int]  # a list that was live, and its length then
+
+
 class _Walk:
     """`live` is what is live as of the last line. A summary begins a new list, so that a rollback finds the old one as it was."""
 
@@ -82,7 +85,8 @@ class _Walk:
         self.live: list[Unit] = []
         self.reasons: dict[str, str] = {}
         self.subagents: dict[str, str] = {}
-        self._turns: list[tuple[list[Unit], int]] = []  # by turn: the list that was live when it began, and its length then
+        self._turns: list[_State] = []  # what was live when each turn of the user began
+        self._started: _State | None = None  # and when a task began that has no message of the user yet
         self._around = Around(is_subagent=is_subagent)
         self._failed: dict[str, bool] = {}
         self._spawning: set[str] = set()
@@ -116,7 +120,8 @@ class _Walk:
             around = replace(around, is_failed=self._is_failed(item))
             self._spawned(item)
         if is_turn(item):
-            self._turns.append((self.live, len(self.live)))
+            self._turns.append(self._started or (self.live, len(self.live)))
+            self._started = None
         self._append(Unit(line, item, line.at, 0, around))
 
     def _compacted(self, line: Line, payload: Json) -> None:
@@ -139,6 +144,11 @@ class _Walk:
 
     def _event(self, payload: Json) -> None:
         match payload:
+            case {"type": "task_started" | "turn_started"}:
+                self._started = self.live, len(self.live)
+            case {"type": "thread_settings_applied", "thread_settings": dict(settings)}:
+                provider = text_of(settings, "model_provider_id")
+                self._around = replace(self._around, provider=provider or self._around.provider)
             case {"type": "thread_rolled_back", "num_turns": codec.Number() as turns}:
                 self._roll_back(turns.as_int() or 0)
             case {"type": "exec_command_end", "call_id": str(call), "exit_code": codec.Number() as code}:
@@ -150,6 +160,7 @@ class _Walk:
 
     def _roll_back(self, turns: int) -> None:
         self._around = replace(self._around, reply="")
+        self._started = None
         if turns <= 0 or not self._turns:
             return
         first = max(len(self._turns) - turns, 0)

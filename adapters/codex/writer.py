@@ -95,15 +95,15 @@ class _Work:
     def _rewritten(self, session_id: str) -> list[HomeLine]:
         """The lines at home, with what the target asks for."""
         old_cwd, old_id = _payload(self._own, "cwd"), _payload(self._own, "id")
-        provider = _payload(self._own, "model_provider")
-        is_moved = bool(self.target.provider and provider and self.target.provider != provider)
+        providers = {name for line in self.home.lines if (name := _provider(line))}
+        is_moved = bool(self.target.provider and providers - {self.target.provider})
         lines: list[HomeLine] = []
         for line in self.home.lines:
             changes: Json = {}
             if self.target.cwd and old_cwd and _payload(line, "cwd") == old_cwd and self.target.cwd != old_cwd:
                 changes["cwd"] = clean(self.target.cwd)
-            if line is self._own and self.target.provider and self.target.provider != provider:
-                changes["model_provider"] = clean(self.target.provider)
+            if self.target.provider and self.target.provider != _provider(line) and (line is self._own or _provider(line)):
+                changes |= _with_provider(line, clean(self.target.provider))
             if line is self._own and self.target.session_id and session_id != old_id:
                 changes |= {"id": session_id} | ({"session_id": session_id} if _payload(line, "session_id") == old_id else {})
             if line is self._own and self.parent:
@@ -179,6 +179,22 @@ def _is_meta(line: HomeLine) -> bool:
 def _payload(line: HomeLine | None, name: str) -> str:
     payload = (line.value or {}).get("payload") if line else None
     return text_of(payload, name) if isinstance(payload, dict) else ""
+
+
+def _provider(line: HomeLine) -> str:
+    """The provider that a line names: the session's own description, or the newest settings, which count on resume."""
+    payload = (line.value or {}).get("payload")
+    settings = payload.get("thread_settings") if isinstance(payload, dict) else None
+    if isinstance(settings, dict) and _payload(line, "type") == "thread_settings_applied":
+        return text_of(settings, "model_provider_id")
+    return _payload(line, "model_provider") if _is_meta(line) else ""
+
+
+def _with_provider(line: HomeLine, provider: str) -> Json:
+    if _is_meta(line):
+        return {"model_provider": provider}
+    settings: Json = (line.value or {})["payload"]["thread_settings"]
+    return {"thread_settings": settings | {"model_provider_id": provider}}
 
 
 def _ordinal(line: HomeLine) -> int | None:

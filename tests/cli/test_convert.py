@@ -40,6 +40,21 @@ def test_every_corpus_file_comes_home_as_it_was(corpus: Path, tmp_path: Path):
         assert values(tmp_path / "back.jsonl") == values(path), path.name
 
 
+def test_a_session_goes_to_codex_and_one_of_codex_comes_home(sample: Path, tmp_path: Path):
+    there = convert("--to", "codex", sample, tmp_path / "rollout.jsonl", "--no-redact", "--cwd", "/work", "--model", "local/large")
+    assert there.returncode == 0, there.stderr
+    [own, *_] = values(tmp_path / "rollout.jsonl")
+    assert isinstance(own, dict)
+    assert (own["payload"]["cwd"], own["payload"]["model_provider"]) == ("/work", "local")
+    for steps in (["messages", "codex"], ["claude-code"]):
+        file = tmp_path / "rollout.jsonl"
+        for step in steps:
+            done = convert("--to", step, file, tmp_path / f"{step}.jsonl", "--no-redact")
+            assert done.returncode == 0, done.stderr
+            file = tmp_path / f"{step}.jsonl"
+    assert values(tmp_path / "codex.jsonl") == values(tmp_path / "rollout.jsonl")
+
+
 def test_secrets_go_unless_told_otherwise(tmp_path: Path):
     secret = "gh" + "p_" + "a1B2" * 9
     lines = ['{"type":"session","schema_version":1,"meta":{}}', json.dumps({"role": "user", "content": f"my token is {secret}"})]

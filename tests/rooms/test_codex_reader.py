@@ -113,6 +113,11 @@ def test_a_rollback_beyond_a_summary_finds_what_was_live_before():
     assert contents(*only_one, user("4")) == ["Sum.", "4"]
 
 
+def test_a_turn_begins_with_its_task_so_a_summary_before_its_prompt_goes_with_it():
+    begun = user("1"), assistant("2"), event("task_started"), compacted("Sum.", user("Sum.")), user("3")
+    assert contents(*begun, event("thread_rolled_back", num_turns=1), user("4")) == ["1", "2", "4"]
+
+
 def test_only_calls_and_results_that_codex_can_read_are_messages():
     broken = item("function_call", name="f", arguments="{}"), item("function_call_output", output="x"), item("message", role="odd")
     assert said(*broken) == []

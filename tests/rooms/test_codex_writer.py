@@ -159,6 +159,14 @@ def test_readable_thinking_is_shown_and_not_sent_and_sealed_one_stays():
     assert len(told(done, "kept_native", "fields/assistant.thinking.items[].signature")) == 1
 
 
+def test_a_long_result_is_written_whole_and_told_to_be_shown_in_part():
+    done = written(
+        {"role": "assistant", "tool_calls": calls("c1")}, {"role": "tool", "tool_call_id": "c1", "content": "x" * 20_000}
+    )
+    assert payloads(done)[-1]["output"] == "x" * 20_000
+    assert len(told(done, "warnings", "fields/tool.content")) == 1
+
+
 def test_another_harness_is_not_live_here():
     done = written(
         {"role": "system", "content": "You are another."},
@@ -222,15 +230,18 @@ def test_another_id_and_another_folder_are_written_and_told():
 def test_at_another_provider_what_the_old_one_sealed_is_left_out():
     """Codex refuses to resume with another provider than the session names, and the provider what another one sealed."""
     sum_up = compacted("", item("compaction", encrypted_content="gAAA"), user("kept"))
-    lines = rollout(meta(), user("0"), sum_up, user("1"), sealed(), assistant("2"))
+    settings = event("thread_settings_applied", thread_settings={"model_provider_id": "openai"})
+    lines = rollout(meta(), user("0"), settings, sum_up, user("1"), sealed(), assistant("2"))
     session = session_of(read(lines))
     assert list(write(session, Target(provider="openai")).records) == lines
     done = write(session, Target(provider="local"))
     assert payloads(done, "session_meta")[0]["model_provider"] == "local"
+    assert payloads(done, "event_msg")[0]["thread_settings"] == {"model_provider_id": "local"}
     assert "gAAA" not in str(done.records)
     assert [p["content"][0]["text"] for p in payloads(done)] == ["0", "1", "2"]
     assert {item["path"] for item in done.report["warnings"]} == {
         "lines/model_provider",
+        "lines/thread_settings",
         "lines/compacted",
         "lines/response_item.reasoning",
     }

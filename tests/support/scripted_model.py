@@ -1,6 +1,6 @@
-"""A model that answers from a script, as OpenAI's chat completions or Anthropic's messages, and remembers every request.
+"""A model that answers from a script, as OpenAI's chat completions or responses, or Anthropic's messages.
 
-For agents that really run.
+It remembers every request. For agents that really run.
 """
 
 import json
@@ -30,6 +30,14 @@ class ScriptedModel:
                 return messages
         raise AssertionError(f"no request ends with {marker!r}; there were {len(self.requests)}")
 
+    def items(self, marker: str) -> list[dict[str, Any]]:
+        """The input of the newest request for a response whose last item holds the marker."""
+        for body in reversed(self.requests):
+            given: list[dict[str, Any]] = body.get("input", [])
+            if given and marker in json.dumps(given[-1].get("content")):
+                return given
+        raise AssertionError(f"no request ends with {marker!r}; there were {len(self.requests)}")
+
 
 @contextmanager
 def scripted_model() -> Iterator[ScriptedModel]:
@@ -51,6 +59,9 @@ def scripted_model() -> Iterator[ScriptedModel]:
                 self._send(
                     "text/event-stream", "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _blocks())
                 )
+            elif self.path.endswith("/responses"):
+                events = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _response())
+                self._send("text/event-stream", "".join(events))
             elif body.get("stream"):
                 self._send("text/event-stream", "".join(f"data: {event}\n\n" for event in (*_events(), "[DONE]")))
             else:
@@ -112,3 +123,13 @@ def _completion(kind: str, choice: dict[str, Any], finish: str | None) -> dict[s
         "choices": [{"index": 0, "finish_reason": finish, **choice}],
         "usage": usage,
     }
+
+
+def _response() -> Iterator[dict[str, Any]]:
+    text = {"type": "output_text", "text": ANSWER, "annotations": []}
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}
+    usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+    response = {"id": "resp_1", "object": "response", "created_at": 1, "model": MODEL, "output": [item], "usage": usage}
+    yield {"type": "response.created", "response": response | {"status": "in_progress", "output": []}}
+    yield {"type": "response.output_item.done", "output_index": 0, "item": item}
+    yield {"type": "response.completed", "response": response | {"status": "completed"}}
