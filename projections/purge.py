@@ -4,12 +4,15 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+import anyio
+
 from eventstore.db import Database
-from eventstore.errors import EventNotFound
+from eventstore.errors import EventNotFound, RebuildRunning
 from eventstore.read import Reader
 from projections.rebuild import OnProgress, rebuild
 from projections.registry import states
 
+_AGAIN_S = 0.5
 NOT_REACHED = (
     "backups and write-ahead log kept elsewhere (pg_dump files, base backups, archived WAL)",
     "replicas until they have caught up, and readers who have it already",
@@ -62,6 +65,17 @@ async def _purge(
         events, natives = (await work.call("purge_events", session_no=session_no, seqs=seqs))[0]
         await work.run_script((files("sql") / "maintenance" / "vacuum_log.sql").read_text("utf-8"))
     for state in await states(database):
-        await rebuild(database, state.name, on_progress)
+        await _rebuild(database, state.name, on_progress)
     forks = await database.call("list_heirs", session_no=session_no)
     return PurgeReport(session_id, events, natives, [row[0] for row in forks])
+
+
+async def _rebuild(database: Database, name: str, on_progress: OnProgress) -> None:
+    """Rebuild a view when no other rebuild is under way any more: that one may have folded what was purged since."""
+    while True:
+        try:
+            await rebuild(database, name, on_progress)
+        except RebuildRunning:
+            await anyio.sleep(_AGAIN_S)
+        else:
+            return

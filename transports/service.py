@@ -39,7 +39,7 @@ class Archive(Protocol):
     async def status(self) -> dict[str, Any]: ...
     async def retry(self) -> int: ...
     async def verify(self) -> dict[str, Any]: ...
-    async def start_anew(self) -> None: ...
+    def wake(self) -> None: ...
 
 
 class Service:
@@ -248,8 +248,7 @@ class Service:
         else:
             report = await purge_event(self._database, self._reader, seq or 0, tell)
         self._reader.forget(None)
-        if report.events:
-            await self.archive.start_anew()
+        self.archive.wake()
         return report.as_json()
 
     async def verify_projection(self, name: str, on_progress: OnProgress) -> dict[str, Any]:

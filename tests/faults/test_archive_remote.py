@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
+import psycopg
 import pytest
 from archives import git, hanging, new_remote, until
 from hubs import HubProcess, running_hub
@@ -122,3 +123,28 @@ async def test_a_folder_that_cannot_be_written_is_waited_for_and_the_hub_goes_on
             await until(rest, done=1)
     finally:
         hub.kill()
+
+
+async def test_what_was_on_its_way_when_the_archive_was_forgotten_is_archived_again(database: str):
+    with running_hub(database) as hub:
+        async with hub.client() as http:
+            rest = Rest(http, "p")
+            number = (await rest.snapshot(await rest.create()))["seq"]
+            await until(rest, done=1)
+            archive = hub.log_path.parent / "archive"
+            old = git(archive, "rev-parse", f"snapshot-{number}")
+            with psycopg.connect(database) as connection:
+                connection.execute("select store.forget_archive()")
+                late = "insert into store.archive_jobs (snapshot_seq, status, commit_id) values (%s, 'done', %s)"
+                connection.execute(late.encode(), [number, old.strip()])
+            with anyio.fail_after(20):
+                while made_anew(archive) != [f"snapshot-{number}"]:  # noqa: ASYNC110  # another process writes it
+                    await anyio.sleep(0.05)
+
+
+def made_anew(archive: Path) -> list[str]:
+    """The tags of an archive that was made anew once; none while it is being made."""
+    try:
+        return git(archive, "tag").split() if (archive / "tasuki-generation").read_text() == "2\n" else []
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return []

@@ -64,6 +64,16 @@ def test_the_door_is_shut_again_in_the_same_transaction(log: SqlLog):
         assert refused.value.sqlstate == "TK405"
 
 
+@plant("purge_events", "perform store.forget_archive();", "null;")
+@plant("purge_events", "if events + natives > 0 then", "if true then")
+def test_the_archive_of_what_was_purged_is_forgotten_in_the_same_commit(log: SqlLog):
+    log.begin("a")
+    assert log.one("archive_generation") == 1
+    for _ in "12":
+        log.one("purge_events", session_no=1, seqs=None)
+        assert log.one("archive_generation") == 2
+
+
 @plant("purge_events", "perform store.lock_log();", "")
 def test_nobody_appends_while_events_are_purged(log: SqlLog):
     log.begin("a")

@@ -2,6 +2,7 @@
 
 import json
 
+import anyio
 import psycopg
 import pytest
 from restclient import Refused, Rest
@@ -96,3 +97,30 @@ async def test_the_log_refuses_every_other_change(rest: Rest, module_database: s
         ):
             with pytest.raises(psycopg.Error, match="append-only"):
                 connection.execute(change)
+
+
+async def test_a_purge_waits_for_a_rebuild_that_may_have_seen_what_goes(rest: Rest, module_database: str):
+    session = await rest.create(meta={"title": "hush-title"})
+    done: list[dict] = []
+
+    async def purge_it() -> None:
+        done.append(await purge(rest, session_id=session))
+
+    with psycopg.connect(module_database, autocommit=True) as other:
+        assert other.execute("select store.begin_rebuild('snapshots')").fetchone() == (True,)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(purge_it)
+            with anyio.fail_after(20):
+                while not await is_purged(rest, session):  # noqa: ASYNC110  # the hub does it
+                    await anyio.sleep(0.05)
+            listed = await rest.call("GET", "/v1/sessions", params={"project_id": rest.project_id})
+            assert (listed["sessions"][0]["meta"], done) == ({"title": "hush-title"}, []), "it is not told to be done before it is"
+            other.execute("select store.end_rebuild()")
+    assert done[0]["events"] == 1
+    listed = await rest.call("GET", "/v1/sessions", params={"project_id": rest.project_id})
+    assert listed["sessions"][0]["meta"] == {}
+
+
+async def is_purged(rest: Rest, session: str) -> bool:
+    events = (await rest.call("GET", "/v1/log", params={"limit": 1000}))["events"]
+    return all(event["payload"].get("purged") for event in events if event["session_id"] == session)

@@ -25,8 +25,7 @@ class ArchiveDesk:
     async def retry(self) -> int:
         """Let what failed or waits be tried now, and return how many jobs."""
         count: int = (await self._database.call("retry_archive_jobs"))[0][0]
-        if self._worker:
-            self._worker.wake()
+        self.wake()
         return count
 
     async def verify(self) -> dict[str, Any]:
@@ -35,8 +34,7 @@ class ArchiveDesk:
             raise ArchiveMissing(f"There is no archive at {self._path}; the worker may run on another host.")
         return await verify(self._database, await anyio.to_thread.run_sync(Repository, self._path))
 
-    async def start_anew(self) -> None:
-        """Archive every snapshot again, into a new repository: what was purged must not stay in the old one's history."""
-        await self._database.call("forget_archive")
+    def wake(self) -> None:
+        """There may be something to do: after a purge, to archive every snapshot again, into a new repository."""
         if self._worker:
             self._worker.wake()

@@ -67,7 +67,9 @@ class ArchiveWorker:
             while True:
                 # the lock is ours as long as this connection answers
                 generation = (await lock.call("archive_generation"))[0][0]
-                repository = await anyio.to_thread.run_sync(self._of_generation, repository, generation)
+                before, repository = repository, await anyio.to_thread.run_sync(self._of_generation, repository, generation)
+                if repository is not before:  # what was on its way into the old one may have been called done since
+                    await self._believe_only_tags(repository)
                 if not await self.work_off(repository):
                     await self._pause()
 
