@@ -41,13 +41,14 @@ class Installer:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What is in the store now. `is_new`: was it put there just now; `left_out`: what the store cannot hold."""
+    """What is in the store now. `is_new`: was it put there just now; `left_out`, `notes`: as in a `Plan`."""
 
     store: str
     names: tuple[str, ...]
     messages: int
     is_new: bool
     left_out: list[str]
+    notes: list[str]
 
 
 def opencode_store(environ: Environ, cwd: str) -> Store:
@@ -64,8 +65,11 @@ INSTALLERS: Mapping[str, Installer] = {
 }
 
 
-def install(journal: Journal, pulled: Pulled, written: Written, cwd: str, environ: Environ) -> Installed:
-    """Put a session into its agent's store on this host. `cwd`: where it is gone on with, a folder of this host.
+def install(
+    journal: Journal, pulled: Pulled, written: Written, cwd: str, environ: Environ, *, is_strict: bool = False
+) -> Installed:
+    """Put a session into its agent's store on this host. `cwd`: where it is gone on with, a folder of this host;
+    `is_strict`: all of it, or nothing.
 
     Raises SessionInTheWay, StoreHeld, UnsupportedStore, NotInstalled.
     """
@@ -75,9 +79,11 @@ def install(journal: Journal, pulled: Pulled, written: Written, cwd: str, enviro
         plan = hold.plan(written)
         if not plan.meant:
             raise NotInstalled("There is no message in it that the agent would show.")
+        if is_strict and plan.left_out:
+            raise NotInstalled(f"The store cannot hold all of it: {plan.left_out[0]}.")
         there = hold.digest(plan.names)
         if there == plan.digest:
-            return Installed(str(store.place), plan.names, len(plan.meant), False, plan.left_out)
+            return Installed(str(store.place), plan.names, len(plan.meant), False, plan.left_out, plan.notes)
         old = before if before and hold.digest(before.names) in before.digests else None
         if there and not old:
             raise SessionInTheWay(_in_the_way(written, before))
@@ -101,7 +107,7 @@ def install(journal: Journal, pulled: Pulled, written: Written, cwd: str, enviro
     if store.read_back(plan.names) != plan.meant:
         _take_out(journal, store, record)
         raise NotInstalled("What was read back from the store is not what was written. It was taken out again.")
-    return Installed(str(store.place), plan.names, len(plan.meant), True, plan.left_out)
+    return Installed(str(store.place), plan.names, len(plan.meant), True, plan.left_out, plan.notes)
 
 
 def undo(journal: Journal, agent: str, session: str, environ: Environ) -> tuple[Record, bool]:

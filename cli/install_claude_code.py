@@ -6,7 +6,7 @@ from pathlib import Path
 from adapters.claude_code.names import KEY_CHARS_MAX, project_key
 from adapters.written import Written
 from cli.install_files import FileStore
-from cli.install_store import SessionInTheWay
+from cli.install_store import NotInstalled, Plan, SessionInTheWay
 from cli.stores import CLAUDE_CODE
 
 
@@ -16,6 +16,11 @@ class ClaudeCodeStore(FileStore):
     def __init__(self, folder: Path, cwd: str) -> None:
         super().__init__(CLAUDE_CODE, folder)
         self._project = _project(folder / "projects", os.path.realpath(cwd))
+
+    def plan(self, written: Written) -> Plan:
+        if written.session_id.startswith("agent-"):
+            raise NotInstalled("Claude Code resumes no sub-agent by itself: pull the session that started it.")
+        return super().plan(written)
 
     def path_of(self, written: Written) -> str:
         rest = written.path.split("/")[2:]

@@ -35,12 +35,13 @@ class FileStore:
         left_out: list[str] = []
         for one in (written, *written.subagents):
             path = self.path_of(one)
+            assert not {"", ".", ".."}.intersection(path.split("/")), "a file of a session stands below the agent's folder"
             files[path], lost = WRITERS[self._agent].file(one.records)
             left_out += lost
             if one.sidecar is not None:
                 files[path.rpartition(".")[0] + ".meta.json"] = dump(one.sidecar).encode()
         meant = [message.append_id for message in READERS[self._agent].read(written.records).messages]
-        return Plan(tuple(files), _digest(files), meant, left_out, files)
+        return Plan(tuple(files), _digest(files), meant, left_out, [], files)
 
     def digest(self, names: tuple[str, ...]) -> str:
         found = {name: path.read_bytes() for name in names if (path := self.place / name).is_file()}

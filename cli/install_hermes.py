@@ -31,14 +31,14 @@ class HermesStore(DatabaseStore):
     schema = ("create_tables",)
     not_compared = frozenset({("messages", "id")})
 
-    def content(self, database: sqlite3.Connection, written: Written, lost: list[str]) -> Any:
+    def content(self, database: sqlite3.Connection, written: Written, lost: list[str], notes: list[str]) -> Any:
         sessions: list[tuple[Json, list[Json]]] = []
         names = [one.session_id for one in (written, *written.subagents)]
         for one in (written, *written.subagents):
             columns, rows = column_values(one.records[0], lost)
             title = _free_title(database, columns)
             if title != columns["title"]:
-                lost.append(f"session {columns['id']}: title: another session has it, {title!a} is written")
+                notes.append(f"session {columns['id']}: title: another session has it, {title!a} is written")
             parent = columns["parent_session_id"]
             if parent and parent not in names and not _has_session(database, parent):
                 lost.append(f"session {columns['id']}: parent_session_id: {parent!a} is not in this store")

@@ -36,7 +36,7 @@ class OpenCodeStore(DatabaseStore):
         super().__init__(place)
         self._cwd = os.path.realpath(cwd)
 
-    def content(self, database: sqlite3.Connection, written: Written, lost: list[str]) -> Any:
+    def content(self, database: sqlite3.Connection, written: Written, lost: list[str], notes: list[str]) -> Any:
         project = _project(database, self._cwd)
         directory = Path(self._cwd)
         path = "" if project["project_id"] == GLOBAL else directory.relative_to(project["worktree"]).as_posix()

@@ -17,7 +17,7 @@ from typing import Any
 from adapters.conversion import Conversion
 from adapters.written import Written
 from cli.containers_sqlite import is_database, sql
-from cli.install_store import GoneOn, Json, Plan, StoreHeld, UnsupportedStore, digest_of
+from cli.install_store import GoneOn, Json, NotInstalled, Plan, StoreHeld, UnsupportedStore, digest_of
 
 BUSY_S = 2.0
 
@@ -34,8 +34,11 @@ class DatabaseStore(ABC):
         self.place = place
 
     @abstractmethod
-    def content(self, database: sqlite3.Connection, written: Written, lost: list[str]) -> Any:
-        """Return the rows of sessions as they are to be in this database. Raises SessionInTheWay."""
+    def content(self, database: sqlite3.Connection, written: Written, lost: list[str], notes: list[str]) -> Any:
+        """Return the rows of sessions as they are to be in this database. Raises SessionInTheWay.
+
+        What it cannot hold is added to `lost`, what is another one there to `notes`.
+        """
 
     @abstractmethod
     def insert(self, database: sqlite3.Connection, content: Any) -> None:
@@ -83,16 +86,18 @@ class DatabaseStore(ABC):
     def read_back(self, names: tuple[str, ...]) -> list[str]:
         return [message.append_id for message in self.read(self.place, names[0]).messages]
 
-    def staged(self, content: Any, names: tuple[str, ...], lost: list[str]) -> Plan:
-        """Put rows into a database of their own and read that: what it says is what the store is to say."""
+    def staged(self, content: Any, names: tuple[str, ...]) -> tuple[str, list[str]]:
+        """Put rows into a database of their own and read that; return its digest, and the append ids of what it says."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "staged.db"
             with closing(sqlite3.connect(path, isolation_level=None)) as database:
                 self.make_tables(database)
-                self.insert(database, content)
+                try:
+                    self.insert(database, content)
+                except sqlite3.Error as error:
+                    raise NotInstalled(f"These rows do not stand together in a store of {self.agent}: {error}.") from None
                 digest = Rows(self, database).digest(names)
-            meant = [message.append_id for message in self.read(path, names[0]).messages]
-        return Plan(names, digest, meant, lost, content)
+            return digest, [message.append_id for message in self.read(path, names[0]).messages]
 
     def make_tables(self, database: sqlite3.Connection) -> None:
         for file in self.schema:
@@ -123,9 +128,12 @@ class DatabaseStore(ABC):
     def _new(self, is_to_write: bool) -> Iterator["Rows"]:
         """A database where there is none: in its place when the block ends well, and if it is to be written."""
         folder = self.place.parent if is_to_write else None
-        if folder:
-            folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{self.place.name}.")
+        try:
+            if folder:
+                folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=folder, prefix=f".{self.place.name}.")
+        except OSError as error:
+            raise UnsupportedStore(f"{folder} cannot be written to: {error.strerror or 'no reason given'}.") from None
         os.close(handle)
         try:
             with closing(sqlite3.connect(name, isolation_level=None)) as database:
@@ -151,8 +159,11 @@ class Rows:
 
     def plan(self, written: Written) -> Plan:
         lost: list[str] = []
+        notes: list[str] = []
         names = tuple(one.session_id for one in (written, *written.subagents))
-        return self._store.staged(self._store.content(self._database, written, lost), names, lost)
+        content = self._store.content(self._database, written, lost, notes)
+        digest, meant = self._store.staged(content, names)
+        return Plan(names, digest, meant, lost, notes, content)
 
     def digest(self, names: tuple[str, ...]) -> str:
         parts = []

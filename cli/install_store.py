@@ -59,13 +59,14 @@ class Plan:
     """What is to be in the store. `names`: paths below the agent's folder, or ids of sessions; `digest`: of it, once it is there.
 
     `meant`: the append ids of the session's messages, as our reader finds them in what is written; `left_out`: what the store
-    cannot hold.
+    cannot hold; `notes`: what is another one there than what was written.
     """
 
     names: tuple[str, ...]
     digest: str
     meant: list[str]
     left_out: list[str]
+    notes: list[str]
     content: Any = field(repr=False)
 
 

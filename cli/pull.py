@@ -70,12 +70,15 @@ def run_pull(options: argparse.Namespace) -> int:
     if options.install:
         told = _install(options, journal, pulled, written, cwd) if not (options.strict and is_less) else {"installed": False}
     else:
-        left_out = _write_files(written, options.output)
+        try:
+            left_out = _write_files(written, options.output)
+        except OSError as error:
+            raise InvalidSettings(f"{options.output} cannot be written: {error.strerror or 'no reason given'}.") from None
         is_less = is_less or bool(left_out)
         told = {"file": str(options.output), "left_out": left_out}
     report = _report(pulled, written) | told
     if options.report:
-        options.report.write_text(dump(report) + "\n", "utf-8")
+        _write_report(options.report, report)
     _tell(options, report)
     return int(options.strict and (is_less or bool(report.get("left_out"))))
 
@@ -112,7 +115,7 @@ def _write(options: argparse.Namespace, pulled: Pulled, cwd: str) -> Written:
 
 
 def _install(options: argparse.Namespace, journal: Journal, pulled: Pulled, written: Written, cwd: str) -> Json:
-    done = install(journal, pulled, written, cwd, os.environ)
+    done = install(journal, pulled, written, cwd, os.environ, is_strict=options.strict)
     command = resume_command(written.agent, written.session_id, options.model)
     return {
         "installed": True,
@@ -120,6 +123,7 @@ def _install(options: argparse.Namespace, journal: Journal, pulled: Pulled, writ
         "store": done.store,
         "messages": done.messages,
         "left_out": done.left_out,
+        "notes": done.notes,
         "cwd": cwd,
         "command": command,
         "resume": spelled(command, cwd),
@@ -159,6 +163,13 @@ def _report(pulled: Pulled, written: Written) -> Json:
     }
 
 
+def _write_report(path: Path, report: Json) -> None:
+    try:
+        path.write_text(dump(report) + "\n", "utf-8")
+    except OSError as error:
+        raise InvalidSettings(f"The report cannot be written to {path}: {error.strerror or 'no reason given'}.") from None
+
+
 def _undo(options: argparse.Namespace, journal: Journal) -> int:
     record, was_there = undo(journal, options.target, options.session, os.environ)
     screen = Screen()
@@ -185,6 +196,8 @@ def _tell(options: argparse.Namespace, report: Json) -> None:
         show_report(screen, one["written"])
     for line in report.get("left_out", ()):
         screen.block(f"not held there: {line}", indent=8, style="red")
+    for line in report.get("notes", ()):
+        screen.block(f"note: {line}", indent=8, style="dim")
     if report["purged"]:
         screen.line(f"  {counted(report['purged'], 'entry', 'entries')} purged from the hub")
     if report.get("installed"):

@@ -248,7 +248,7 @@ def test_a_store_of_an_unknown_kind_is_left_alone(cli, session, work, agent, wha
 def test_hermes_rows_get_numbers_of_their_own_and_a_title_that_is_free(cli, session, work):
     installed(cli, session, "hermes", work)
     told = installed(cli, session, "hermes", work, "--session-id", "another_one")
-    assert any("title" in line for line in told["left_out"])
+    assert (told["left_out"], any("title" in line for line in told["notes"])) == ([], True)
     found = rows(store_of(cli, "hermes"))
     numbers = [row[0] for row in found["messages"]]
     assert sorted(set(numbers)) == numbers == list(range(1, 2 * told["messages"] + 1))
@@ -307,3 +307,57 @@ def test_without_a_place_for_its_record_nothing_is_installed(cli, session, work,
     assert (done.returncode, "invalid_settings" in done.stderr) == (2, True), done.stderr
     assert not list((cli.home / ".claude").rglob("*.jsonl"))
     assert agent == "claude-code" or not store_of(cli, agent).exists()
+
+
+def test_a_sub_agent_alone_is_not_installed_where_it_could_not_be_gone_on_with(cli, rest, project, work):
+    session = with_subagent(cli, project)
+    (child,) = rest.call("GET", f"/v1/sessions/{session}/lineage")["subagents"]
+    refused(cli, "not_installed", child["session_id"], "--to", "claude-code", "--install", "--cwd", work)
+    assert not list((cli.home / ".claude").rglob("*.jsonl"))
+    assert installed(cli, child["session_id"], "opencode", work)["was_there"] is False
+
+
+@pytest.mark.parametrize("agent", ["claude-code", *DATABASES])
+def test_a_session_without_a_message_is_not_installed(cli, rest, project, work, agent):
+    done = cli.run("pull", rest.create(project), "--to", agent, "--install", "--cwd", work, "--model", "acme/large")
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+    assert not list((cli.home / ".claude").rglob("*.jsonl"))
+    assert agent == "claude-code" or not store_of(cli, agent).exists()
+
+
+def test_a_working_directory_behind_a_link_is_found_by_its_real_path_and_lines_stay_as_they_were(cli, project, work):
+    link = cli.home / "link"
+    link.symlink_to(work)
+    raw = SAMPLE.read_bytes().replace(b"/home/ann/relay", str(link).encode())
+    (cli.home / "in.jsonl").write_bytes(raw)
+    session = cli.json("push", cli.home / "in.jsonl", "--project", project)["session_id"]
+    cli.out("pull", session, "--to", "claude-code", "--install")
+    (file,) = (cli.home / ".claude").rglob("*.jsonl")
+    assert (file.parent.name, file.read_bytes()) == (project_key(str(work.resolve())), raw)
+
+
+def test_an_install_that_was_killed_before_anything_was_put_in_place_is_done_again(cli, session, work):
+    installed(cli, session, "claude-code", work)
+    (file,) = (cli.home / ".claude").rglob("*.jsonl")
+    content = file.read_bytes()
+    file.unlink()
+    assert installed(cli, session, "claude-code", work)["was_there"] is False
+    assert file.read_bytes() == content
+    file.unlink()
+    assert cli.json("pull", session, "--to", "claude-code", "--undo")["undone"] is False
+
+
+def test_a_database_that_holds_more_than_what_made_it_stays_when_that_is_taken_out(cli, session, project, work):
+    another_session(cli, project, "opencode", work)
+    installed(cli, session, "opencode", work)
+    another = cli.json("push", ROOT / "cli" / "samples" / "relay-timer.jsonl", "--project", project)["session_id"]
+    cli.out("pull", another, "--to", "opencode", "--undo")
+    assert len(rows(store_of(cli, "opencode"))["session"]) == 1
+
+
+def test_what_is_said_can_be_read(cli, session, work):
+    said = cli.out("pull", session, "--to", "hermes", "--install", "--cwd", work)
+    lines = said.splitlines()
+    assert lines[0].startswith(f"{session} → {store_of(cli, 'hermes')}: hermes session ")
+    assert lines[-1].startswith(f"go on with it:  cd {work} && hermes --resume ")
+    assert any("messages read back" in line for line in lines)
