@@ -29,6 +29,7 @@ def files_of(written: Written) -> tuple[list[File], list[str]]:
         files.append((f"{stem}.{writer.suffix}", content))
         if one.sidecar is not None:
             files.append((f"{stem}.meta.json", dump(one.sidecar).encode()))
+        files += ((f"{stem}/{'/'.join(path.split('/')[-2:])}", content) for path, content in one.beside)
     return files, left_out
 
 

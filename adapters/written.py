@@ -23,6 +23,7 @@ class Written:
     report: Json  # direction `from_standard`
     path: str = ""  # where in the agent's store it belongs, relative, with `/`; "" where the agent keeps no files
     sidecar: Json | None = None  # what the agent keeps beside the file, as a JSON value
+    beside: tuple[tuple[str, bytes], ...] = ()  # other files that the agent keeps beside it: where, as `path`, and their bytes
     subagents: tuple["Written", ...] = ()  # sessions that this one started
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from adapters.conversion import Conversion
 from adapters.written import Written
 from cli import containers_dsh, containers_hermes, containers_opencode
+from cli.drafts import Drafts
 from cli.stores_database import HERMES, OPENCODE, in_container, read_session
 
 
@@ -27,7 +28,9 @@ def write_file(written: Written, path: Path) -> list[str]:
     if written.agent == containers_dsh.AGENT:
         containers_dsh.write_log(path, written.records)
         return []
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_bytes(b"".join(written.records))
-    draft.replace(path)
+    with Drafts() as drafts:
+        for name, content in written.beside:
+            drafts.write(path.with_suffix("").joinpath(*name.split("/")[-2:]), [content])
+        drafts.write(path, written.records)
+        drafts.put()
     return []

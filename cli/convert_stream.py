@@ -4,14 +4,16 @@ Claude Code's transcripts and `messages` files are read so, and written so. What
 for its place in the file; what other agents said is in memory, and so is half a kilobyte for each line.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 from adapters.claude_code import reader as claude_code
 from adapters.claude_code import writer as claude_code_writer
+from adapters.claude_code.side_files import FOLDER, natives_of, told_in
 from adapters.messages import reader as messages
 from adapters.messages import stream as messages_writer
 from adapters.registry import check
@@ -21,6 +23,7 @@ from cli.cleaning import Cleaner
 from cli.drafts import Drafts
 from cli.spool import Spool
 from cli.stores import CLAUDE_CODE, NoSuchFile, Source, link_of, subagents_of
+from cli.stores_claude_code import side_files
 from eventstore.wire.codec import dump
 
 Json = dict[str, Any]
@@ -78,24 +81,26 @@ class _Run:
     def one(self, source: Source, call_ids: Mapping[str, str]) -> None:
         """Write the draft of a session."""
         with _opened(source, call_ids) as reading:
+            files = side_files(source) if source.agent == CLAUDE_CODE else []
+            entries = map(as_it_came, chain(reading.entries(), natives_of(files, reading.version, 1)))
             if self._agent == MESSAGES:
-                session_id, written = self._to_messages(reading)
+                session_id, written = self._to_messages(reading, entries)
             else:
-                session_id, written = self._to_claude_code(reading)
+                session_id, written = self._to_claude_code(reading, entries)
             if not self.done:
                 self.call_ids, self.native_id = reading.subagents, _native_id(reading.meta)
-            self.done.append(Converted(session_id, reading.report(), written))
+            self.done.append(Converted(session_id, told_in(reading.report(), files), written))
 
-    def _to_messages(self, reading: Reading) -> tuple[str, Json]:
+    def _to_messages(self, reading: Reading, entries: Iterable[Json]) -> tuple[str, Json]:
         session_id = (not self.done and self._target.session_id) or _native_id(reading.meta)
         writing = messages_writer.Writing(reading.meta, reading.header)
-        self._drafts.write(self._place(session_id), writing.pieces(self._cleaner.clean(map(as_it_came, reading.entries()))))
+        self._drafts.write(self._place(session_id), writing.pieces(self._cleaner.clean(entries)))
         return session_id, writing.report()
 
-    def _to_claude_code(self, reading: Reading) -> tuple[str, Json]:
+    def _to_claude_code(self, reading: Reading, entries: Iterable[Json]) -> tuple[str, Json]:
         is_home = True
         with Spool() as spool:
-            for entry in spool.fill(self._cleaner.clean(map(as_it_came, reading.entries()))):
+            for entry in spool.fill(self._cleaner.clean(entries)):
                 is_home = is_home and (not is_message(entry) or native_of(entry, CLAUDE_CODE) is not None)
             session = Session(reading.meta, spool, reading.header)
             writing = claude_code_writer.Writing(session, self._target, self._first)
@@ -105,6 +110,8 @@ class _Run:
             if not (is_home and len(spool)):
                 with draft.open("rb") as lines:
                     check(CLAUDE_CODE, lines, session, self._target)
+        for path, content in writing.beside:
+            self._drafts.write(place.with_suffix("") / FOLDER / path.rpartition("/")[2], [content])
         if writing.sidecar and len(self.done):
             self._drafts.write(place.with_suffix(".meta.json"), [dump(writing.sidecar).encode()])
         return writing.session_id, writing.report()

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from adapters.arrival import native_id_of, starter_of
 from adapters.claude_code import reader as claude_code
+from adapters.claude_code.side_files import with_files
 from adapters.conversion import Conversion
 from adapters.gemini.records import AGENT as GEMINI
 from adapters.registry import LINES_LOOKED_AT, READERS, identify
@@ -127,6 +128,8 @@ def loaded_of(source: Source, lines: list[bytes], call_ids: Mapping[str, str] | 
         conversion = stores_gemini.read_child(source, lines, call_ids or {}, is_final=is_final)
     else:
         conversion = READERS[source.agent].read(lines, is_final=is_final)
+    if is_final and source.agent == CLAUDE_CODE:
+        conversion = with_files(conversion, stores_claude_code.side_files(source))
     return Loaded(source, _native_id(source, conversion, lines), starter_of(conversion), conversion)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.claude_code import reader as claude_code
+from adapters.claude_code.side_files import FOLDER, File
 from adapters.registry import LINES_LOOKED_AT
 from cli.source import NoSuchNativeSession, Source
 from eventstore.errors import StoreError
@@ -65,6 +66,19 @@ def children_of(source: Source, native_id: str) -> list[Source]:
     folder = source.path.with_suffix("") / "subagents"
     beside = [path for path in source.path.parent.glob("agent-*.jsonl") if _session_in(path) == native_id]
     return [Source(source.agent, path, is_subagent=True) for path in sorted([*folder.rglob("agent-*.jsonl"), *beside])]
+
+
+def side_files(source: Source) -> list[File]:
+    """Return the long outputs of tools that stand beside a session's transcript. One that goes meanwhile is left out."""
+    if source.is_subagent:
+        return []
+    found: list[File] = []
+    for path in sorted((source.path.with_suffix("") / FOLDER).glob("*")):
+        try:
+            found += [(path.name, path.read_bytes())] if path.is_file() else []
+        except OSError:
+            continue
+    return found
 
 
 def link_of(source: Source, call_ids: Mapping[str, str] | None = None) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from adapters.claude_code.home_lines import Chosen, HomeLine, HomeLines, Message
 from adapters.claude_code.messages import Around, convert, digest_of
 from adapters.claude_code.packed import NONE
 from adapters.claude_code.records import AGENT
+from adapters.claude_code.side_files import File, files_of, is_file
 from adapters.conversion import Json
 from adapters.fates_out import EDITED, HUBS_OWN, NO_PLACE, is_hubs
 from adapters.leaves import CONVERTED, Fate, Path, account
@@ -41,6 +42,8 @@ class Home:
         self.lines = Chosen(self.held, ())
         self.of_message = OfMessage(self.held)
         self.foreign: list[int] = []
+        self.file_records: list[Json] = []  # of files that stand beside the transcript
+        self.files: list[File] = []
         self._places = array("q")  # of each message among the entries
 
     @property
@@ -67,6 +70,7 @@ def gather(session: Session, report: Report) -> Home:
             report.found("lines", count)
             report.note("kept_native", "lines/other agent", "records of another agent", f"entry {order + 1}", count)
     _add_parts(home, parts, report)
+    home.files = files_of(home.file_records, report)
     home.lines = Chosen(home.held, _newest(home, report))
     _account(home, report)
     return home
@@ -110,6 +114,9 @@ def _is_foreign(home: Home, message: Json, index: int, report: Report) -> None:
 
 def _add_natives(home: Home, entry: Json, order: int, report: Report) -> None:
     for part, record in enumerate(entry["records"]):
+        if is_file(record):
+            home.file_records.append(record)
+            continue
         number = _number(record.get("line")) if isinstance(record, dict) else 0
         held = kept(record) if number else None
         if held is None:

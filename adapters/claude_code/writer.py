@@ -27,6 +27,7 @@ from adapters.claude_code.live_branch import Tree, newest_leaf, subagent_branch
 from adapters.claude_code.names import is_tool_id, is_uuid, made_tool_id, project_key, session_uuid
 from adapters.claude_code.packed import NONE, packed
 from adapters.claude_code.records import AGENT
+from adapters.claude_code.side_files import FOLDER, File
 from adapters.conversion import Json
 from adapters.json_lines import text_of
 from adapters.pairing import PairedCall, Pairing, digest, pair
@@ -87,6 +88,12 @@ class Writing:
         """What belongs beside a sub-agent's file."""
         return sidecar_of(self.session.meta, self._parent.call_ids if self._parent else {})
 
+    @property
+    def beside(self) -> tuple[File, ...]:
+        """The outputs of tools that belong in files beside it."""
+        folder = self.path.removesuffix(".jsonl")
+        return tuple((f"{folder}/{FOLDER}/{name}", content) for name, content in self.home.files)
+
     def whole(self) -> Written:
         """Return all of it at once."""
         lines = tuple(b"".join(line) + b"\n" for line in self.lines())
@@ -98,6 +105,7 @@ class Writing:
             report=self.report(),
             path=self.path,
             sidecar=self.sidecar,
+            beside=self.beside,
         )
 
     def pieces(self) -> Iterator[bytes]:
