@@ -75,6 +75,11 @@ def files_of(records: Iterable[Json], report: Report) -> list[File]:
     return files
 
 
+def beside(transcript: str, files: Sequence[File]) -> tuple[File, ...]:
+    """Return the files, each named by its place beside the transcript of this path."""
+    return tuple((f"{transcript.removesuffix('.jsonl')}/{FOLDER}/{name}", content) for name, content in files)
+
+
 def _natives(name: str, content: bytes, version: str, line: int) -> list[NativeRecords]:
     try:
         key, text = "text", content.decode("utf-8")

@@ -27,7 +27,7 @@ from adapters.claude_code.live_branch import Tree, newest_leaf, subagent_branch
 from adapters.claude_code.names import is_tool_id, is_uuid, made_tool_id, project_key, session_uuid
 from adapters.claude_code.packed import NONE, packed
 from adapters.claude_code.records import AGENT
-from adapters.claude_code.side_files import FOLDER, File
+from adapters.claude_code.side_files import File, beside
 from adapters.conversion import Json
 from adapters.json_lines import text_of
 from adapters.pairing import PairedCall, Pairing, digest, pair
@@ -90,9 +90,7 @@ class Writing:
 
     @property
     def beside(self) -> tuple[File, ...]:
-        """The outputs of tools that belong in files beside it."""
-        folder = self.path.removesuffix(".jsonl")
-        return tuple((f"{folder}/{FOLDER}/{name}", content) for name, content in self.home.files)
+        return beside(self.path, self.home.files)
 
     def whole(self) -> Written:
         """Return all of it at once."""
