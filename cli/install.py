@@ -17,9 +17,12 @@ from pathlib import Path
 import msgspec
 
 from adapters.written import Written
+from cli.containers_dsh import home as dsh_home
 from cli.containers_hermes import DATABASE, home_dir
 from cli.containers_opencode import data_dir, store_of
 from cli.install_claude_code import ClaudeCodeStore
+from cli.install_codex import CodexStore
+from cli.install_dsh import DshStore
 from cli.install_hermes import HermesStore
 from cli.install_opencode import OpenCodeStore
 from cli.install_store import GoneOn, NoSuchInstall, NotInstalled, SessionInTheWay, Store, UnsupportedStore
@@ -51,6 +54,11 @@ class Installed:
     notes: list[str]
 
 
+def codex_home(environ: Environ) -> Path:
+    """Return Codex's folder: CODEX_HOME, else `.codex` in the user's home, on every platform."""
+    return Path(environ.get("CODEX_HOME") or Path.home() / ".codex").expanduser()
+
+
 def opencode_store(environ: Environ, cwd: str) -> Store:
     place = store_of(environ) or data_dir(environ) / (environ.get("OPENCODE_DB") or "opencode.db")
     if place.is_dir():
@@ -60,6 +68,8 @@ def opencode_store(environ: Environ, cwd: str) -> Store:
 
 INSTALLERS: Mapping[str, Installer] = {
     "claude-code": Installer(lambda environ, cwd: ClaudeCodeStore(claude_home(environ), cwd), ("claude", "--resume", "{id}")),
+    "codex": Installer(lambda environ, cwd: CodexStore(codex_home(environ)), ("codex", "resume", "{id}")),
+    "dsh": Installer(lambda environ, cwd: DshStore(dsh_home(environ)), ("dsh", "tui", "--resume", "{id}")),
     "hermes": Installer(lambda environ, cwd: HermesStore(home_dir(environ) / DATABASE), ("hermes", "--resume", "{id}")),
     "opencode": Installer(opencode_store, ("opencode", "-s", "{id}"), ("-m", "{model}")),
 }

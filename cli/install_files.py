@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -30,13 +30,21 @@ class FileStore:
         """Where a session belongs below the folder, with `/`. Raises SessionInTheWay where the agent has it elsewhere."""
         return written.path
 
+    def content_of(self, written: Written) -> tuple[bytes, list[str]]:
+        """What is in a session's file, and what it cannot hold. Raises NotInstalled."""
+        return WRITERS[self._agent].file(written.records)
+
+    def lines_of(self, path: Path) -> Iterable[bytes]:
+        """The lines of a session's file, as our reader takes them."""
+        return path.read_bytes().splitlines(keepends=True)
+
     def plan(self, written: Written) -> Plan:
         files: dict[str, bytes] = {}
         left_out: list[str] = []
         for one in (written, *written.subagents):
             path = self.path_of(one)
             assert not {"", ".", ".."}.intersection(path.split("/")), "a file of a session stands below the agent's folder"
-            files[path], lost = WRITERS[self._agent].file(one.records)
+            files[path], lost = self.content_of(one)
             left_out += lost
             if one.sidecar is not None:
                 files[path.rpartition(".")[0] + ".meta.json"] = dump(one.sidecar).encode()
@@ -90,8 +98,8 @@ class FileStore:
 
     def read_back(self, names: tuple[str, ...]) -> list[str]:
         try:
-            with (self.place / names[0]).open("rb") as lines:
-                return [message.append_id for message in READERS[self._agent].read(lines).messages]
+            lines = self.lines_of(self.place / names[0])
+            return [message.append_id for message in READERS[self._agent].read(lines).messages]
         except OSError as error:
             raise NotInstalled(f"{self.place / names[0]} cannot be read back: {error.strerror or 'no reason given'}.") from None
 

@@ -25,6 +25,8 @@ from eventstore.wire.codec import dump
 
 Json = dict[str, Any]
 
+LINES = ("claude-code", "codex", "gemini", "messages")  # their files are put in place together; the others' are containers
+
 
 def register(verbs: Any) -> None:
     """Add the verb."""
@@ -135,7 +137,7 @@ def _write_files(written: Written, output: Path) -> list[str]:
     files = [(written, output)]
     folder = output.with_suffix("")
     files += [(child, folder / f"{child.session_id}{output.suffix}") for child in written.subagents]
-    if written.agent in ("hermes", "opencode"):
+    if written.agent not in LINES:
         return [line for one, path in files for line in write_file(one, path)]
     with Drafts() as drafts:
         for one, path in files:

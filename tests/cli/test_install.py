@@ -49,6 +49,12 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else b"" for path in paths}
 
 
+def files_of(cli: Any, agent: str) -> list[Path]:
+    """The sessions' files in a store that is made of files."""
+    places = {"claude-code": ".claude", "codex": ".codex", "dsh": ".dsh"}
+    return sorted(path for path in (cli.home / places[agent]).rglob("*") if ".jsonl" in path.name)
+
+
 def store_of(cli: Any, agent: str) -> Path:
     places = {"hermes": ".hermes/state.db", "opencode": ".local/share/opencode/opencode.db"}
     return cli.home / places[agent]
@@ -361,3 +367,37 @@ def test_what_is_said_can_be_read(cli, session, work):
     assert lines[0].startswith(f"{session} → {store_of(cli, 'hermes')}: hermes session ")
     assert lines[-1].startswith(f"go on with it:  cd {work} && hermes --resume ")
     assert any("messages read back" in line for line in lines)
+
+
+@pytest.mark.parametrize("agent", ["codex", "dsh"])
+def test_other_agents_whose_sessions_are_files_keep_the_same_promises(cli, rest, session, work, agent):
+    first = installed(cli, session, agent, work)
+    (file,) = files_of(cli, agent)
+    content = file.read_bytes()
+    assert installed(cli, session, agent, work)["was_there"] is True
+    assert cli.json("push", file, "--project", f"again-{agent}")["found"] > 0
+    rest.append(session, "one more")
+    assert installed(cli, session, agent, work)["messages"] == first["messages"] + 1
+    with file.open("ab") as lines:
+        lines.write(b"{}\n")
+    refused(cli, "gone_on", session, "--to", agent, "--undo")
+    rest.append(session, "and one more")
+    refused(cli, "session_in_the_way", session, "--to", agent, "--install", "--cwd", work)
+    file.write_bytes(content)  # no longer what was left
+    refused(cli, "gone_on", session, "--to", agent, "--undo")
+    file.unlink()
+    installed(cli, session, agent, work)
+    cli.out("pull", session, "--to", agent, "--undo")
+    assert files_of(cli, agent) == []
+
+
+def test_a_session_that_dsh_has_open_is_left_alone(cli, rest, session, work):
+    fcntl = pytest.importorskip("fcntl")
+    installed(cli, session, "dsh", work)
+    (file,) = files_of(cli, "dsh")
+    with file.with_name("session.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused(cli, "store_held", session, "--to", "dsh", "--undo")
+        rest.append(session, "one more")
+        refused(cli, "store_held", session, "--to", "dsh", "--install", "--cwd", work, "--model", "acme/large")
+    assert cli.json("pull", session, "--to", "dsh", "--undo")["undone"] is True
