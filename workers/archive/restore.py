@@ -1,7 +1,7 @@
 """Restore: an empty hub from the archive alone. Archived seqs and ids stay; `log.gap` stands for what the archive did not hold.
 
-Two passes: cards and event lines first, which are small, to know what there is and in which order; then the messages, read
-segment by segment as their turn comes.
+Every session's lines are read at the same time, in the order of their seqs. In memory are all cards, of each session that has not
+ended the event that comes next, and a bounded part of the segments.
 """
 
 import heapq
@@ -23,6 +23,7 @@ from eventstore.wire.event import snapshot_seq
 from workers.archive.export import segment_path
 from workers.archive.layout import Card
 from workers.archive.repository import Repository
+from workers.archive.segments import Segments
 
 BATCH_EVENTS = 500
 BATCH_BYTES = 8 * 1024 * 1024
@@ -94,6 +95,7 @@ class _Archived:
         if commit is None:
             raise RestoreRefused(f"The archive has no snapshot {at!a}." if at else "The archive has no commit on main.")
         self.commit = commit
+        self._segments = Segments(self._repository, commit)
         self.cards = {card.session_id: card for card in self._cards()}
 
     def _newest(self) -> str | None:
@@ -188,7 +190,5 @@ class _Archived:
 
     def _lines(self, card: Card, stream: str) -> Iterator[Document]:
         for number in range(1, card.tails[stream].segments + 1):
-            text = self._repository.read(self.commit, segment_path(card.session_id, stream, number))
-            if text is None:
-                raise RestoreRefused(f"{card.session_id}: segment {number} of {stream} is missing.")
-            yield from (parse_object(line.decode()) for line in text.split(b"\n") if line)
+            for line in self._segments.lines(segment_path(card.session_id, stream, number)):
+                yield parse_object(line.decode())
