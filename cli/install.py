@@ -23,12 +23,14 @@ from cli.containers_opencode import data_dir, store_of
 from cli.install_claude_code import ClaudeCodeStore
 from cli.install_codex import CodexStore
 from cli.install_dsh import DshStore
+from cli.install_gemini import GeminiStore
 from cli.install_hermes import HermesStore
 from cli.install_opencode import OpenCodeStore
 from cli.install_store import GoneOn, NoSuchInstall, NotInstalled, SessionInTheWay, Store, UnsupportedStore
 from cli.installs import Journal, Record, now
 from cli.pull_session import Pulled
 from cli.stores import claude_home
+from cli.stores_gemini import gemini_home
 
 Environ = Mapping[str, str]
 
@@ -70,6 +72,7 @@ INSTALLERS: Mapping[str, Installer] = {
     "claude-code": Installer(lambda environ, cwd: ClaudeCodeStore(claude_home(environ), cwd), ("claude", "--resume", "{id}")),
     "codex": Installer(lambda environ, cwd: CodexStore(codex_home(environ)), ("codex", "resume", "{id}")),
     "dsh": Installer(lambda environ, cwd: DshStore(dsh_home(environ)), ("dsh", "tui", "--resume", "{id}")),
+    "gemini": Installer(lambda environ, cwd: GeminiStore(gemini_home(environ), cwd), ("gemini", "--resume", "{id}")),
     "hermes": Installer(lambda environ, cwd: HermesStore(home_dir(environ) / DATABASE), ("hermes", "--resume", "{id}")),
     "opencode": Installer(opencode_store, ("opencode", "-s", "{id}"), ("-m", "{model}")),
 }

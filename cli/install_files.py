@@ -91,7 +91,7 @@ class FileStore:
             raise GoneOn("The agent has written to the session since it was installed.")
         for hidden, _ in aside:
             hidden.unlink()
-        _remove_folders(self.place, undo["folders"])
+        remove_folders(self.place, undo["folders"])
 
     def facts_after(self, undo: Json) -> Json:
         return undo
@@ -135,7 +135,7 @@ def _link(draft: Path, path: Path) -> None:
         draft.replace(path)
 
 
-def _remove_folders(root: Path, folders: list[str]) -> None:
+def remove_folders(root: Path, folders: list[str]) -> None:
     """Remove folders that we made, unless something else is in them by now."""
     for folder in reversed(folders):
         with suppress(OSError):

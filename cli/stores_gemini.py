@@ -37,16 +37,19 @@ def find(session_id: str) -> tuple[Source | None, list[str]]:
     looked: list[str] = []
     for place in _places():
         name = _literal(_safe.sub("_", session_id))
-        files = [
-            path for path in _files(place, f"session-*-{_literal(_safe.sub('_', session_id)[:8])}") if _id_of(path) == session_id
-        ]
-        if files:
+        if files := files_of(place, session_id):
             return Source(AGENT, _fullest(files)), looked
         children = list((place / "tmp").glob(f"*/chats/*/{name}.jsonl"))
         if children:
             return Source(AGENT, max(children, key=_changed_at), is_subagent=True), looked
         looked.append(f"{sum(1 for _ in _files(place, 'session-*'))} files were looked at in {place / 'tmp'}")
     return None, looked
+
+
+def files_of(place: Path, session_id: str) -> list[Path]:
+    """Return the files of a session below the agent's folder, whatever project they are in."""
+    begin = _literal(_safe.sub("_", session_id)[:8])
+    return [path for path in _files(place, f"session-*-{begin}") if _id_of(path) == session_id]
 
 
 def all_in_stores() -> Iterator[Source | StoreError]:

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from adapters.conversion import Json
 from adapters.gemini.foreign import Foreign, Item
+from adapters.gemini.freshness import fresh
 from adapters.gemini.home import Home, gather
 from adapters.gemini.names import file_name, is_call_id, is_uuid, made_call_id, project_hash, session_uuid, slug_of
 from adapters.gemini.records import AGENT, VERSION, is_header
@@ -181,9 +182,8 @@ class _Work:
         return stamp(min(self._first_ms(), now) if now else self._first_ms())
 
     def _updated(self) -> str:
-        """Now, where it is known: a session that was not written to for 30 days is deleted when the agent starts."""
         known = (moment_ms(message.get("created_at")) for message in self.messages)
-        return stamp(self.target.now_ms or max((moment for moment in known if moment is not None), default=0))
+        return fresh(max((moment for moment in known if moment is not None), default=0), self.target.now_ms)
 
     def _title(self) -> str:
         told = _one_line(text_of(self.session.meta, "title"))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pulling import Host, hub_and_host
 from scripted_gemini import ANSWER, MODEL, ScriptedGemini, scripted_gemini
 
 from adapters import registry
@@ -100,6 +101,13 @@ def gemini(tmp_path: Path) -> Iterator[Gemini]:
         agent.work.mkdir()
         agent.settings()
         yield agent
+
+
+@pytest.fixture
+def host(gemini: Gemini, module_database: str) -> Iterator[Host]:
+    """A hub, and the command line where Gemini CLI runs."""
+    with hub_and_host(module_database, gemini.home) as host:
+        yield host
 
 
 def session_in(path: Path) -> Session:
@@ -275,3 +283,31 @@ def test_what_it_writes_itself_is_read_and_never_has_to_change(gemini):
     assert "compacted" in third.off_branch.values()
     home = write(session_of(third), Target())
     assert [json.loads(line) for line in home.records] == [json.loads(line) for line in file.read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["a project that it has not seen", "a project of its own"])
+@pytest.mark.parametrize("name", ["blocks", "parallel"])
+def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command_and_pushed_back(gemini, host, name, is_new):
+    """The samples are of months ago: without more the agent would delete them when it starts."""
+    if not is_new:
+        gemini.run("-p", "Hello.")
+    session = host.pushed(SAMPLES / "claude_code" / f"{name}.jsonl", f"{name}-{is_new}")
+    pull = ("pull", session, "--to", "gemini", "--install", "--cwd", gemini.work)
+    told = host.json(*pull)
+    assert told["command"] == ["gemini", "--resume", told["native_session_id"]]
+    assert host.json(*pull)["was_there"] is True
+    (file,) = gemini.store.glob(f"tmp/*/chats/session-*-{told['native_session_id'][:8]}.jsonl")
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert_all_was_shown(gemini.resume(told["native_session_id"]), lines)
+    host.refused("gone_on", "pull", session, "--to", "gemini", "--undo")
+
+
+def test_a_session_of_gemini_of_long_ago_is_not_deleted_when_it_goes_home(gemini, host):
+    old = (SAMPLES / "gemini" / "turns.jsonl").read_text("utf-8").replace("2026-11-30T", "2020-11-30T")
+    (gemini.home / "old.jsonl").write_text(old, "utf-8")
+    session = host.pushed(gemini.home / "old.jsonl", "old")
+    told = host.json("pull", session, "--to", "gemini", "--install", "--cwd", gemini.work)
+    (file,) = gemini.store.glob("tmp/*/chats/*.jsonl")
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert_all_was_shown(gemini.resume(told["native_session_id"]), lines)
+    assert file.exists()

@@ -55,7 +55,7 @@ def test_a_header_names_the_session_and_its_project():
         "sessionId": written.session_id,
         "projectHash": "0c9a453fad615c83c57d57c2b2be05fa938f0791d7624db43827a033227bf78b",
         "startTime": "2026-11-30T00:00:47.423Z",
-        "lastUpdated": "2027-01-15T08:00:00.000Z",
+        "lastUpdated": "2027-01-15T00:00:00.000Z",
         "kind": "main",
         "summary": "A relay",
     }
@@ -66,10 +66,12 @@ def test_a_session_that_is_long_ago_was_written_to_now():
     """What was not for 30 days, the agent deletes when it starts."""
     old = said("user", "hello") | {"created_at": "2020-01-01T00:00:00Z"}
     header = json.loads(write(session(old), NOW).records[0])
-    assert (header["startTime"], header["lastUpdated"]) == ("2020-01-01T00:00:00.000Z", "2027-01-15T08:00:00.000Z")
+    assert (header["startTime"], header["lastUpdated"]) == ("2020-01-01T00:00:00.000Z", "2027-01-15T00:00:00.000Z")
+    recent = said("user", "hello") | {"created_at": "2027-01-10T00:00:00Z"}
+    assert json.loads(write(session(recent), NOW).records[0])["lastUpdated"] == "2027-01-10T00:00:00.000Z"
     began = turns()
     behind = write(Session(began.meta, (*began.entries, *session(old).entries)), NOW)
-    assert json.loads(behind.records[-1]) == {"$set": {"lastUpdated": "2027-01-15T08:00:00.000Z"}}
+    assert json.loads(behind.records[-1]) == {"$set": {"lastUpdated": "2027-01-15T00:00:00.000Z"}}
 
 
 def test_the_ids_are_the_same_on_every_run_and_of_their_own_kind():
