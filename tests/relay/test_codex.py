@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pulling import hub_and_host
 from rollouts import THREAD, assistant, call, compacted, event, item, meta, result, rollout, user
 from scripted_model import ANSWER, MODEL, ScriptedModel, scripted_model
 
@@ -258,3 +259,16 @@ def test_others_go_on_with_a_session_of_codex_and_it_comes_home(codex):
         {"role": "user", "content": "and here", "append_id": "b"},
     )
     assert_gone_on_with(codex, write(Session(began.meta, (*began.entries, *more)), codex.target))
+
+
+def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command(codex, module_database):
+    with hub_and_host(module_database, codex.home.parent) as host:
+        session = host.pushed(SAMPLES / "claude_code" / "parallel.jsonl", "relay")
+        pull = ("pull", session, "--to", "codex")
+        told = host.json(*pull, "--install", "--cwd", codex.work)
+        (path,) = codex.home.rglob(f"rollout-*-{told['native_session_id']}.jsonl")
+        ours = live(tuple(path.read_bytes().splitlines(keepends=True)))
+        assert ours
+        shown = codex.resume(told["native_session_id"])
+        assert [cut_as(item, other) for item, other in zip(ours, shown, strict=True)] == shown
+        host.refused("gone_on", *pull, "--undo")

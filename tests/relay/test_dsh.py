@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pulling import hub_and_host
 from scripted_model import ANSWER, ScriptedModel, scripted_model
 
 from adapters import registry
@@ -249,3 +250,14 @@ def test_what_our_validator_finds_the_agent_refuses(dsh, fault):
     lines = [dump(event).encode() + b"\n" for event in events]
     assert problems(lines) != []
     assert refused(dsh, packed(lines), written)
+
+
+def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command(dsh, module_database):
+    with hub_and_host(module_database, dsh.home.parent, DSH_HOME=str(dsh.home)) as host:
+        session = host.pushed(SAMPLES / "claude_code" / "parallel.jsonl", "relay")
+        pull = ("pull", session, "--to", "dsh")
+        told = host.json(*pull, "--install", "--cwd", dsh.work)
+        log = next(log for log in logs_in(dsh.home) if log.session_id == told["native_session_id"])
+        written = Written("dsh", "4", told["native_session_id"], tuple(read_lines(log.path)), {})
+        assert_all_was_shown(dsh.resume(told["native_session_id"]), written)
+        host.refused("gone_on", *pull, "--undo")

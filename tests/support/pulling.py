@@ -4,9 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,16 @@ RUN_S = 120
 
 @dataclass(frozen=True)
 class Host:
-    """Where an agent has its home. The command line has no other environment than the agent's."""
+    """Where an agent has its home. The command line has no other environment than the agent's: HOME, and `more`."""
 
     hub: HubProcess
     home: Path
+    more: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, *arguments: Any) -> subprocess.CompletedProcess[str]:
         """Run `tasuki` to its end."""
         env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "TASUKI_DATA_DIR": str(self.home / "tasuki")}
-        env |= {"TASUKI_URL": self.hub.url, "TASUKI_TOKEN": self.hub.token}
+        env |= {"TASUKI_URL": self.hub.url, "TASUKI_TOKEN": self.hub.token, **self.more}
         command = [sys.executable, "-m", "cli.main", *map(str, arguments)]
         return subprocess.run(command, env=env, capture_output=True, encoding="utf-8", timeout=RUN_S, check=False)
 
@@ -45,7 +46,7 @@ class Host:
 
 
 @contextmanager
-def hub_and_host(dsn: str, home: Path) -> Iterator[Host]:
+def hub_and_host(dsn: str, home: Path, **more: str) -> Iterator[Host]:
     """A hub for as long as the block lasts; redaction is off, so that what is shown to a model can be compared."""
     with running_hub(dsn, redaction="off") as hub:
-        yield Host(hub, home)
+        yield Host(hub, home, more)
