@@ -30,6 +30,7 @@ from cli.install_store import GoneOn, NoSuchInstall, NotInstalled, SessionInTheW
 from cli.installs import Journal, Record, now
 from cli.pull_session import Pulled
 from cli.stores import claude_home
+from cli.stores_codex import codex_home
 from cli.stores_gemini import gemini_home
 
 Environ = Mapping[str, str]
@@ -54,11 +55,6 @@ class Installed:
     is_new: bool
     left_out: list[str]
     notes: list[str]
-
-
-def codex_home(environ: Environ) -> Path:
-    """Return Codex's folder: CODEX_HOME, else `.codex` in the user's home, on every platform."""
-    return Path(environ.get("CODEX_HOME") or Path.home() / ".codex").expanduser()
 
 
 def opencode_store(environ: Environ, cwd: str) -> Store:

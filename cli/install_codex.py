@@ -1,24 +1,19 @@
-"""Codex's store: `sessions/<date>/rollout-<time>-<session id>.jsonl`. It finds a session by its id, whatever the day."""
+"""Codex's store: a file a session, where `Written.path` says, unless the agent has the session in another place."""
 
 from pathlib import Path
 
 from adapters.codex.records import AGENT
 from adapters.written import Written
 from cli.install_files import FileStore
-from cli.install_store import SessionInTheWay
+from cli.stores_codex import files_of
 
 
 class CodexStore(FileStore):
-    """The files below CODEX_HOME."""
+    """Codex names a folder by its local day and looks in all: so a session that is there stays where it is."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(AGENT, folder)
 
     def path_of(self, written: Written) -> str:
-        for base in ("sessions", "archived_sessions"):
-            for other in sorted((self.place / base).rglob(f"rollout-*-{written.session_id}.jsonl")):
-                if other != self.place / written.path:
-                    raise SessionInTheWay(
-                        f"Codex has session {written.session_id} already: {other}. Give --session-id for an id of its own."
-                    )
-        return written.path
+        there = files_of(self.place, written.session_id)
+        return there[0].relative_to(self.place).as_posix() if there else written.path

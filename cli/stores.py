@@ -1,8 +1,9 @@
 """Stores: where agents keep their sessions on this host, and how a session is found and read.
 
-What a file is, is told by its lines; a name only helps where the agent itself goes by it. Claude Code and Gemini CLI keep a file a
-session, and other files beside it (`stores_claude_code`, `stores_gemini`); DeepSeek Harness a log a session, compressed as a rule
-(`stores_dsh`); OpenCode and Hermes keep databases (`stores_database`). An agent more that keeps files is a line in `FILES`.
+What a file is, is told by its lines; a name only helps where the agent itself goes by it. Claude Code, Codex CLI and Gemini
+CLI keep a file a session, and other files beside it (`stores_claude_code`, `stores_codex`, `stores_gemini`); DeepSeek
+Harness a log a session, compressed as a rule (`stores_dsh`); OpenCode and Hermes keep databases (`stores_database`). An
+agent more that keeps files is a line in `FILES`.
 """
 
 import re
@@ -15,10 +16,11 @@ from typing import Protocol
 from adapters.arrival import native_id_of, starter_of
 from adapters.claude_code import reader as claude_code
 from adapters.claude_code.side_files import with_files
+from adapters.codex.records import AGENT as CODEX
 from adapters.conversion import Conversion
 from adapters.gemini.records import AGENT as GEMINI
 from adapters.registry import LINES_LOOKED_AT, READERS, identify
-from cli import stores_claude_code, stores_database, stores_dsh, stores_gemini
+from cli import stores_claude_code, stores_codex, stores_database, stores_dsh, stores_gemini
 from cli.containers_dsh import AGENT as DSH
 from cli.containers_dsh import is_compressed, read_lines
 from cli.source import NoSuchFile, NoSuchNativeSession, Source
@@ -40,7 +42,7 @@ class FileStore(Protocol):
     def children_of(self, source: Source, native_id: str, /) -> list[Source]: ...
 
 
-FILES: Mapping[str, FileStore] = {CLAUDE_CODE: stores_claude_code, DSH: stores_dsh, GEMINI: stores_gemini}
+FILES: Mapping[str, FileStore] = {CLAUDE_CODE: stores_claude_code, CODEX: stores_codex, DSH: stores_dsh, GEMINI: stores_gemini}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,8 @@ def loaded_of(source: Source, lines: list[bytes], call_ids: Mapping[str, str] | 
         conversion = claude_code.Reading(lines, link_of(source, call_ids), is_final=is_final).whole()
     elif source.is_subagent and source.agent == GEMINI:
         conversion = stores_gemini.read_child(source, lines, call_ids or {}, is_final=is_final)
+    elif source.is_subagent and source.agent == CODEX:
+        conversion = stores_codex.read_child(lines, call_ids or {}, is_final=is_final)
     else:
         conversion = READERS[source.agent].read(lines, is_final=is_final)
     if is_final and source.agent == CLAUDE_CODE:

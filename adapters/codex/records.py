@@ -3,7 +3,7 @@
 Response items are what the model was sent and what it answered: they are the truth. `event_msg` lines show the same to
 people, mostly a second and a third time. `compacted` holds items that take the place of all before.
 
-**A line's key** is made of its value, so it is the same in every longer version of the file, and in a copy of it.
+**A line's key** is made of its value, less its number, so it is the same in every longer version of the file, and in a copy of it.
 The first versions (early 2025) wrote items as bare lines, without an envelope; those are read too.
 """
 
@@ -156,5 +156,7 @@ def _is_call(kind: str, item: Json, call_id: str) -> bool:
 
 
 def _digest(value: Any, raw: memoryview, *, is_exact: bool) -> str:
+    if is_exact and isinstance(value, dict):
+        value = {name: inner for name, inner in value.items() if name != "ordinal"}
     text = codec.canonical(value).encode("utf-8", "surrogatepass") if is_exact else bytes(raw)
     return sha256(text).hexdigest()[:24]
