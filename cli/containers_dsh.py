@@ -1,8 +1,7 @@
 """A session's log as DeepSeek Harness keeps it: JSON lines, plain or in Zstandard frames, in a folder that its header tells.
 
 The first frame holds the header line and nothing else, each later one what was appended at a time. A store is either plain or
-compressed, and one wrong file in it hides all of its sessions: so a log is checked first, made beside its place, and put there in
-one step.
+compressed, and one wrong file in it hides all of its sessions (`install_dsh` puts logs there).
 """
 
 import os
@@ -10,15 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.dsh.paths import encode_segment, path_of
+from adapters.dsh.paths import encode_segment
 from adapters.dsh.records import AGENT, VERSION, is_header, text_of
-from adapters.dsh.validator import problems
 from adapters.json_lines import parse_line
 from adapters.written import Written
-from cli.containers_sqlite import ContainerInTheWay, UnreadableContainer, put
+from cli.containers_sqlite import UnreadableContainer, put
 from cli.zstd_frames import frames, is_compressed, pack
 
-__all__ = ["AGENT", "Listed", "frame_problems", "home", "install", "is_compressed", "logs_in", "read_lines", "version_for"]
+__all__ = ["AGENT", "Listed", "frame_problems", "home", "is_compressed", "logs_in", "newest", "packed", "read_lines", "version_for"]
 
 SUFFIXES = (".zstd", ".zst")
 FIRST_FRAME = "the first frame is not exactly one header line"
@@ -91,32 +89,9 @@ def write_log(path: Path, lines: Sequence[bytes]) -> None:
 
 def logs_in(folder: Path) -> Iterator[Listed]:
     """Yield the newest log of each session of an agent's folder, oldest first; where one cannot be read, why."""
-    logs = [log for place in (folder / "sessions").glob("*/*/") if (log := _newest(place))]
+    logs = [log for place in (folder / "sessions").glob("*/*/") if (log := newest(place))]
     for log in sorted(logs, key=lambda path: path.stat().st_mtime):
         yield _listed(log)
-
-
-def install(written: Written, folder: Path) -> Path:
-    """Put a log in its place in an agent's folder; return the place. Nothing is written unless the agent will take it.
-
-    Raises ContainerInTheWay where the session is there already, UnreadableContainer where the agent would refuse it.
-    """
-    is_plain = any((folder / "sessions").glob("*/*/session*.jsonl"))
-    path = folder / (written.path.removesuffix(".zstd") if is_plain else written.path)
-    if _newest(path.parent):
-        raise ContainerInTheWay(f"{path.parent} holds this session already; nothing was written.")
-    header = parse_line(written.records[0].rstrip(b"\n")).value if written.records else {}
-    content = b"".join(written.records) if is_plain else packed(written.records)
-    wrong = [*problems(written.records), *([] if is_plain else frame_problems(content))]
-    if path_of(header) != written.path:
-        wrong.append("its header tells another place")
-    if wrong:
-        raise UnreadableContainer(
-            f"DeepSeek Harness would refuse it, and every session beside it: {wrong[0]}. Nothing was written."
-        )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    put(path, content)
-    return path
 
 
 def _listed(path: Path) -> Listed:
@@ -130,7 +105,7 @@ def _listed(path: Path) -> Listed:
     return Listed(path, text_of(header, "id"), text_of(header, "parentSession"), header.get("origin") == "subagent")
 
 
-def _newest(place: Path) -> Path | None:
+def newest(place: Path) -> Path | None:
     """The log of a session's folder that is of the newest format."""
     logs = [path for path in place.glob("session*.jsonl*") if path.name.endswith((".jsonl", ".zstd"))]
     return max(logs, key=_generation, default=None)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from adapters.dsh.records import VERSION as DSH_VERSION
 from adapters.written import Written
 from cli.containers_dsh import home as dsh_home
 from cli.containers_hermes import DATABASE, home_dir
@@ -43,6 +44,7 @@ class Installer:
     store: Callable[[Environ, str], Store]
     resume: tuple[str, ...]  # `{id}` stands for the session
     model: tuple[str, ...] = ()  # what is added where a model was named, as `{model}`
+    version: str = ""  # of the agent to write for; "" for the newest, or that of a session that goes home
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def opencode_store(environ: Environ, cwd: str) -> Store:
 INSTALLERS: Mapping[str, Installer] = {
     "claude-code": Installer(lambda environ, cwd: ClaudeCodeStore(claude_home(environ), cwd), ("claude", "--resume", "{id}")),
     "codex": Installer(lambda environ, cwd: CodexStore(codex_home(environ)), ("codex", "resume", "{id}")),
-    "dsh": Installer(lambda environ, cwd: DshStore(dsh_home(environ)), ("dsh", "tui", "--resume", "{id}")),
+    "dsh": Installer(lambda environ, cwd: DshStore(dsh_home(environ)), ("dsh", "tui", "--resume", "{id}"), version=DSH_VERSION),
     "gemini": Installer(lambda environ, cwd: GeminiStore(gemini_home(environ), cwd), ("gemini", "--resume", "{id}")),
     "hermes": Installer(lambda environ, cwd: HermesStore(home_dir(environ) / DATABASE), ("hermes", "--resume", "{id}")),
     "opencode": Installer(opencode_store, ("opencode", "-s", "{id}"), ("-m", "{model}")),

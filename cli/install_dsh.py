@@ -10,7 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from adapters.dsh.paths import path_of
 from adapters.dsh.records import AGENT
+from adapters.dsh.validator import problems
+from adapters.json_lines import parse_line
 from adapters.written import Written
 from cli.containers_dsh import frame_problems, packed, read_lines
 from cli.install_files import FileStore
@@ -37,11 +40,15 @@ class DshStore(FileStore):
         return path
 
     def content_of(self, written: Written) -> tuple[bytes, list[str]]:
-        if self._is_plain:
-            return b"".join(written.records), []
-        content = packed(written.records)
-        if wrong := frame_problems(content):
-            raise NotInstalled(f"DeepSeek Harness would refuse the log, and every session beside it: {wrong[0]}.")
+        content = b"".join(written.records) if self._is_plain else packed(written.records)
+        wrong = [*problems(written.records), *([] if self._is_plain else frame_problems(content))]
+        if path_of(parse_line(written.records[0].rstrip(b"\n")).value) != written.path:
+            wrong.append("its header tells another place")
+        if wrong:
+            raise NotInstalled(
+                f"DeepSeek Harness would refuse the log, and perhaps every session beside it: {wrong[0]}. Where it wrote the log so"
+                " itself, --session-id with an id of its own has the session written anew."
+            )
         return content, []
 
     def lines_of(self, path: Path) -> Iterable[bytes]:

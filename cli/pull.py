@@ -11,6 +11,8 @@ from adapters.registry import WRITERS, write
 from adapters.target import Target
 from adapters.written import Written
 from cli.containers import write_file
+from cli.containers_dsh import AGENT as DSH
+from cli.containers_dsh import version_for
 from cli.cwd_map import mapped
 from cli.drafts import Drafts
 from cli.install import INSTALLERS, install, resume_command, spelled, undo
@@ -95,6 +97,8 @@ def _cwd(options: argparse.Namespace, pulled: Pulled) -> str:
     if not options.install:
         return cwd
     cwd = cwd or os.getcwd()
+    if options.target == DSH:
+        cwd = os.path.realpath(cwd)  # the agent compares the path in the log with where it is
     if not os.path.isdir(cwd):
         raise InvalidSettings(
             f"The session's working directory {cwd[:200]!a} is not on this host. Give --cwd PATH, or a cwd_map in the settings:"
@@ -105,12 +109,16 @@ def _cwd(options: argparse.Namespace, pulled: Pulled) -> str:
 
 def _write(options: argparse.Namespace, pulled: Pulled, cwd: str) -> Written:
     provider, _, model = options.model.rpartition("/")
+    version = INSTALLERS[options.target].version if options.install else ""
+    if options.target == DSH and options.output:
+        version = version_for(options.output)
     target = Target(
         session_id=options.session_id or pulled.name,
         cwd=cwd if cwd != text_of(pulled.session.meta, "cwd") else "",
         now_ms=time.time_ns() // 1_000_000,
         provider=provider,
         model=model,
+        version=version,
     )
     first, *children = pulled.all()
     return write(options.target, first.session, target, [child.session for child in children])

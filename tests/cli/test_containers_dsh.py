@@ -11,8 +11,11 @@ import zstandard
 from adapters.dsh.writer import write
 from adapters.session import Session
 from adapters.target import Target
-from cli.containers_dsh import frame_problems, install, logs_in, read_lines, write_log
-from cli.containers_sqlite import ContainerInTheWay, UnreadableContainer
+from adapters.written import Written
+from cli.containers_dsh import frame_problems, logs_in, read_lines, write_log
+from cli.containers_sqlite import UnreadableContainer
+from cli.install_dsh import LOCK, DshStore
+from cli.install_store import NotInstalled, SessionInTheWay, StoreHeld
 from cli.source import Source
 from cli.stores import all_sources, load, source_of, subagents_of
 from cli.zstd_frames import frames, pack
@@ -118,6 +121,15 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "dsh"
 
 
+def install(written: Written, folder: Path) -> Path:
+    """Put a session and those of its sub-agents in a store; return the place of its log."""
+    with DshStore(folder).held(is_to_write=True) as hold:
+        plan = hold.plan(written)
+        hold.put(plan, None)
+    assert DshStore(folder).read_back(plan.names) == plan.meant
+    return folder / plan.names[0]
+
+
 def test_a_session_is_put_where_its_header_tells_and_found_by_its_id(store: Path):
     written = write(session(), NOW)
     path = install(written, store)
@@ -131,8 +143,29 @@ def test_a_session_is_put_where_its_header_tells_and_found_by_its_id(store: Path
 
 def test_a_session_that_is_there_is_not_written_over(store: Path):
     install(write(session(), NOW), store)
-    with pytest.raises(ContainerInTheWay):
+    with pytest.raises(SessionInTheWay):
         install(write(session(), NOW), store)
+
+
+def test_one_that_stands_for_another_directory_or_in_an_older_format_is_in_the_way(store: Path):
+    path = install(write(session(), NOW), store)
+    with pytest.raises(SessionInTheWay):
+        install(write(session(), Target(now_ms=NOW.now_ms, cwd="/play")), store)
+    path.rename(path.with_name("session.jsonl.zstd"))
+    with pytest.raises(SessionInTheWay):
+        install(write(session(), NOW), store)
+
+
+def test_a_session_that_the_agent_has_open_is_left_alone(store: Path):
+    fcntl = pytest.importorskip("fcntl")
+    written = write(session(), NOW)
+    lock = (store / written.path).parent / LOCK
+    lock.parent.mkdir(parents=True)
+    with lock.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(StoreHeld):
+            install(written, store)
+    assert install(written, store).is_file()
 
 
 def test_what_the_agent_would_refuse_never_reaches_its_store(store: Path):
@@ -144,7 +177,7 @@ def test_what_the_agent_would_refuse_never_reaches_its_store(store: Path):
         written.agent, written.version, written.session_id, written.records, written.report, written.path.replace("work", "play")
     )
     for one in (broken, elsewhere):
-        with pytest.raises(UnreadableContainer):
+        with pytest.raises(NotInstalled):
             install(one, store)
     assert not store.exists()
 
@@ -160,8 +193,7 @@ def test_a_plain_store_gets_a_plain_log(store: Path):
 def test_sub_agents_are_found_below_their_session(store: Path):
     child = session("task", subagent={"agent_id": "a1"})
     written = write(session(), NOW, [child])
-    for one in (written, *written.subagents):
-        install(one, store)
+    install(written, store)
     (found,) = list(all_sources("dsh"))
     assert isinstance(found, Source)
     (below,) = subagents_of(found, written.session_id)

@@ -13,6 +13,7 @@ import pytest
 from hubs import HubProcess, running_hub
 
 from adapters.claude_code.names import project_key
+from cli.containers_dsh import read_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"
@@ -85,6 +86,45 @@ def with_subagent(cli: Any, project: str) -> str:
     shutil.copy(SAMPLES / "claude_code" / "agent-a1.jsonl", folder / PARENT / "subagents")
     (folder / PARENT / "subagents" / "agent-a1.meta.json").write_text('{"agentType":"Explore","toolUseId":"toolu_1"}')
     return str(cli.json("push", folder / f"{PARENT}.jsonl", "--project", project)["session_id"])
+
+
+# --- DeepSeek Harness
+
+
+def test_dsh_finds_it_by_its_header_and_an_old_log_goes_in_as_a_new_one(cli, project, work):
+    header = {"type": "session", "version": 0, "id": "session-1", "createdAt": 1, "cwd": "/there", "delegationDepth": 0}
+    message = {"content": [{"type": "text", "text": "go"}], "source": {"kind": "user"}, "role": "user", "id": "u1"}
+    said = {"type": "user/message", "seq": 0, "time": 2, "data": message, "surfaceOp": "append"}
+    (cli.home / "in.jsonl").write_text(f"{json.dumps(header)}\n{json.dumps(said)}\n")
+    session = str(cli.json("push", cli.home / "in.jsonl", "--project", project)["session_id"])
+    told = installed(cli, session, "dsh", work)
+    (log,) = (cli.home / ".dsh").rglob("session.v4.jsonl.zstd")
+    assert log.parent.name == "session-1"
+    assert json.loads(read_lines(log)[0])["cwd"] == str(work.resolve())
+    assert told["command"] == ["dsh", "tui", "--resume", "session-1"]
+    cli.out("pull", session, "--to", "dsh", "-o", cli.home / "out.v4.jsonl.zstd")
+    assert (cli.home / "out.v4.jsonl.zstd").read_bytes().startswith(b"\x28\xb5\x2f\xfd")
+    assert json.loads(read_lines(cli.home / "out.v4.jsonl.zstd")[0])["version"] == 4
+
+
+def test_a_log_that_dsh_would_refuse_goes_in_only_as_one_that_is_written_anew(cli, project, work):
+    """Its first prompt stands before its system prompt: it was gone on with once, and never opens again."""
+    header = {"type": "session", "version": 4, "id": "s", "createdAt": 1, "cwd": str(work), "isSeeded": False, "delegationDepth": 0}
+    here = {"turn": 1, "step": 1}
+    prompt = {"role": "system", "id": "p", "source": {"kind": "system-prompt"}, "content": []}
+    message = {"content": [{"type": "text", "text": "go"}], "source": {"kind": "user"}, "role": "user", "id": "u1"}
+    events = [
+        {"type": "turn/start", "data": {"turn": 1}},
+        {"type": "step/start", "data": here},
+        {"type": "user/message", "data": message, "surfaceOp": "append"},
+        {"type": "system/message", "data": here | {"message": prompt}, "surfaceOp": "append"},
+    ]
+    lines = [header, *({"seq": seq, "time": 2} | event for seq, event in enumerate(events))]
+    (cli.home / "in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    session = str(cli.json("push", cli.home / "in.jsonl", "--project", project)["session_id"])
+    refused(cli, "not_installed", session, "--to", "dsh", "--install", "--cwd", work)
+    assert not list((cli.home / ".dsh").rglob("*.zstd"))
+    assert installed(cli, session, "dsh", work, "--session-id", "copy")["native_session_id"] == "copy"
 
 
 # --- Claude Code

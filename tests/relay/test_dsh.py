@@ -26,7 +26,8 @@ from adapters.dsh.writer import write
 from adapters.session import Session, session_of
 from adapters.target import Target
 from adapters.written import Written
-from cli.containers_dsh import install, logs_in, packed, read_lines
+from cli.containers_dsh import logs_in, packed, read_lines
+from cli.install_dsh import DshStore
 from cli.zstd_frames import pack
 from eventstore.errors import InvalidJson
 from eventstore.wire.codec import dump, parse
@@ -126,8 +127,13 @@ def assert_all_was_shown(shown: list[dict[str, Any]], written: Written) -> None:
 def put(agent: Dsh, session: Session) -> Written:
     written = write(session, agent.target)
     assert problems(written.records) == []
-    install(written, agent.home)
+    install(agent, written)
     return written
+
+
+def install(agent: Dsh, written: Written) -> None:
+    with DshStore(agent.home).held(is_to_write=True) as hold:
+        hold.put(hold.plan(written), None)
 
 
 @pytest.mark.parametrize("path", [*sorted(SAMPLES.glob("claude_code/[!ao]*.jsonl")), SAMPLES / "opencode" / "turns.json"], ids=str)
@@ -164,7 +170,7 @@ def test_logs_of_its_own_go_home_and_on_the_old_ones_too(dsh, corpus):
             continue
         target = Target(cwd=str(dsh.work), now_ms=int(time.time() * 1000), version="4", session_id=f"session-{at}")
         written = write(session, target)
-        install(written, dsh.home)
+        install(dsh, written)
         assert_all_was_shown(dsh.resume(written.session_id), written)
 
 
