@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from adapters.arrival import starter_of
+from adapters.claude_code.running import Running
 from adapters.conversion import Conversion, Message, NativeRecords
 from cli.feeds_database import ROWS
 from cli.source import Source
-from cli.stores import Loaded, load, loaded_of
+from cli.stores import CLAUDE_CODE, Loaded, as_loaded, link_of, load, loaded_of
 from cli.zstd_frames import is_compressed
 
 TAIL_BYTES = 256  # compared, to see whether what was read before stands where it stood
@@ -44,6 +45,8 @@ class LinesFeed:
 
     def __init__(self, source: Source, call_ids: Mapping[str, str]) -> None:
         self._source, self._call_ids = source, call_ids
+        self._running: Running | None = None
+        self._newest: Loaded | None = None
         self._lines: list[bytes] = []
         self._offset = 0  # of the first byte that is not in a whole line that was read
         self._tail = b""  # the bytes right before it
@@ -59,21 +62,26 @@ class LinesFeed:
             is_other = before is None or before[0] != told.st_ino or not self._stands(file)
             if is_other:
                 self._lines, self._offset, self._tail = [], 0, b""
+                self._running = Running(link_of(self._source, self._call_ids)) if self._source.agent == CLAUDE_CODE else None
             file.seek(self._offset)
             read = file.read()
         whole = read[: read.rfind(b"\n") + 1]
         if not whole and not is_other:
             return None
-        self._lines += [line + b"\n" for line in whole.split(b"\n")[:-1]]
+        new = [line + b"\n" for line in whole.split(b"\n")[:-1]]
+        self._lines += new
         self._offset += len(whole)
         self._tail = (self._tail + whole)[-TAIL_BYTES:]
-        return self._loaded(is_final=False)
+        if self._running is None:
+            self._newest = loaded_of(self._source, self._lines, self._call_ids, is_final=False)
+        else:
+            self._running.add(new)
+            self._newest = as_loaded(self._source, self._running.conversion(self._lines), self._lines)
+        return self._newest
 
     def at_rest(self) -> Loaded:
-        return rested(self._loaded(is_final=False), self._loaded(is_final=True))
-
-    def _loaded(self, *, is_final: bool) -> Loaded:
-        return loaded_of(self._source, self._lines, self._call_ids, is_final=is_final)
+        final = loaded_of(self._source, self._lines, self._call_ids)
+        return rested(self._newest or final, final)
 
     def _stands(self, file: BinaryIO) -> bool:
         """Does what was read before stand where it stood?"""

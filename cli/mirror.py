@@ -18,6 +18,7 @@ from cli.source import Source
 from cli.stores import Loaded, subagents_of
 
 REST_S = 3.0  # without a change: the session rests
+REST_SHARE = 10  # or as much longer than it takes to send what waits for that: a long session is read whole for it
 Tell = Callable[[Pushed], None]
 
 
@@ -33,6 +34,7 @@ class Mirror:
         self._log_id = self.session_id = ""
         self._head_seq = 0
         self._is_own = self._is_settled = True  # settled: all that the hub's session has is live at the agent
+        self._rest_cost_s = 0.0
         self._changed_at = time.monotonic()
         self._is_at_rest = True
 
@@ -60,8 +62,10 @@ class Mirror:
                 self._append(hub, loaded, tell)
             else:
                 self._push(hub, log_id, loaded, tell, is_known=False)
-        elif not self._is_at_rest and time.monotonic() - self._changed_at > REST_S:
+        elif not self._is_at_rest and time.monotonic() - self._changed_at > max(REST_S, REST_SHARE * self._rest_cost_s):
+            began = time.monotonic()
             self.rest(hub, log_id, tell)
+            self._rest_cost_s = time.monotonic() - began
 
     def rest(self, hub: Hub, log_id: str, tell: Tell) -> None:
         """Send the rest: what is no message, what the session says of itself, and the mark of what was pushed."""

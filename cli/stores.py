@@ -134,6 +134,11 @@ def loaded_of(source: Source, lines: list[bytes], call_ids: Mapping[str, str] | 
         conversion = READERS[source.agent].read(lines, is_final=is_final)
     if is_final and source.agent == CLAUDE_CODE:
         conversion = with_files(conversion, stores_claude_code.side_files(source))
+    return as_loaded(source, conversion, lines)
+
+
+def as_loaded(source: Source, conversion: Conversion, lines: list[bytes]) -> Loaded:
+    """Return a file's session, converted from these lines."""
     return Loaded(source, _native_id(source, conversion, lines), starter_of(conversion), conversion)
 
 

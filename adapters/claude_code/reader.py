@@ -79,18 +79,21 @@ class Reading:
     The first pass, right away, takes the facts of each line; `entries` takes two more, for the messages and for the
     rest. `lines` must give the same lines each time it is iterated; what is added to a growing file meanwhile is left
     for the next reading. `link` says what is known of a sub-agent's call; without one, the lines tell what they are.
+    `file` is what the first pass gave, where it was made before.
     """
 
-    def __init__(self, lines: Iterable[bytes], link: Json | None = None, *, is_final: bool = True) -> None:
+    def __init__(
+        self, lines: Iterable[bytes], link: Json | None = None, *, is_final: bool = True, file: Transcript | None = None
+    ) -> None:
         self._lines = lines
-        self._file = file = Transcript(lines)
+        self._file = file = file or Transcript(lines)
         held = file.lines
         spoken = [held.shape(index).is_sidechain for index in range(len(held)) if held.is_message(index)]
-        self._is_subagent = link is not None or (bool(spoken) and all(spoken))
-        branch = subagent_branch(file.tree) if self._is_subagent else live_branch(file.tree)
-        live = (at for at in branch.indexes if held.is_message(at) and (self._is_subagent or not held.shape(at).is_sidechain))
-        self._live = Picked(held, array("i", live))
-        self._fates = Fates(file.tree, branch, self._live)
+        self.is_subagent = link is not None or (bool(spoken) and all(spoken))
+        branch = subagent_branch(file.tree) if self.is_subagent else live_branch(file.tree)
+        live = (at for at in branch.indexes if held.is_message(at) and (self.is_subagent or not held.shape(at).is_sidechain))
+        self.live = Picked(held, array("i", live))
+        self._fates = Fates(file.tree, branch, self.live)
         self._cuts = blocks(file.sizes)
         open_block = self._cuts.pop() if not is_final and self._cuts else range(0)
         self._held = {index + 1 for index in open_block if self._is_kept(index + 1)}
@@ -122,7 +125,7 @@ class Reading:
     def report(self) -> Json:
         """Return the report, once all entries have been taken."""
         _account_lines(self._file, self._fates, self._held, self._report)
-        _warn(self._file, self._live, self._fates, self._report)
+        _warn(self._file, self.live, self._fates, self._report)
         return self._report.to_dict()
 
     def off_branch(self) -> dict[str, str]:
@@ -133,12 +136,12 @@ class Reading:
         for line, raw in self._in_live_order():
             box = [raw]
             del raw
-            yield from _messages(self._file, line, box, self._is_subagent, self._report)
+            yield from messages_of(self._file, line, box, self.is_subagent, self._report)
 
     def _in_live_order(self) -> Iterator[tuple[Line, memoryview]]:
         """Yield the live lines with their text. Few stand elsewhere than in the file: those wait until their turn."""
         place_of = array("i", [NONE]) * len(self._file.lines)
-        for place, index in enumerate(self._live.indexes):
+        for place, index in enumerate(self.live.indexes):
             place_of[index] = place
         waiting: dict[int, memoryview] = {}
         turn = 0
@@ -148,7 +151,7 @@ class Reading:
             waiting[place_of[number - 1]] = raw
             del raw
             while turn in waiting:
-                yield self._live[turn], waiting.pop(turn)
+                yield self.live[turn], waiting.pop(turn)
                 turn += 1
 
     def _is_kept(self, number: int) -> bool:
@@ -156,7 +159,7 @@ class Reading:
 
     def _meta(self, link: Json) -> Json:
         told = self._file.meta
-        if not self._is_subagent:
+        if not self.is_subagent:
             return told.session(told.first.get("sessionId", ""))
         agent_id = told.first.get("agentId", "")
         link = {"agent_id": agent_id, "parent_session_id": told.first.get("sessionId", ""), **link}
@@ -165,7 +168,7 @@ class Reading:
         return meta
 
 
-def _messages(file: Transcript, line: Line, box: list[memoryview], is_subagent: bool, report: Report) -> list[Message]:
+def messages_of(file: Transcript, line: Line, box: list[memoryview], is_subagent: bool, report: Report) -> list[Message]:
     """Return the messages of the line in the box, which is empty then."""
     digest = digest_of(box[0])
     parsed = parse_line(box.pop())

@@ -27,15 +27,19 @@ class Transcript:
         is_whole = True
         for box in boxed(lines):
             is_whole = box[0].endswith(b"\n")
-            self._add(box)
+            self.add(box)
         if not is_whole and self.lines[-1].problem in (NOT_JSON, NOT_UTF8):
             self.lines.set_problem(len(self.lines) - 1, TORN)
 
     def numbered(self, lines: Iterable[bytes]) -> Iterator[tuple[int, memoryview]]:
         """Yield the same lines again, bare, with their numbers; what was added to them meanwhile is left out."""
         for number, box in zip(range(1, len(self.sizes) + 1), boxed(lines), strict=False):
-            start = len(_BOM) if number == 1 and self.has_bom else 0
-            yield number, memoryview(box.pop())[start : start + self.sizes[number - 1]]
+            yield number, self.bare(number, box.pop())
+
+    def bare(self, number: int, raw: bytes) -> memoryview:
+        """Return a line's text, without its end and the byte order mark."""
+        start = len(_BOM) if number == 1 and self.has_bom else 0
+        return memoryview(raw)[start : start + self.sizes[number - 1]]
 
     def parent_of(self, line: Line) -> str | None:
         """The uuid of the nearest user or assistant line upwards, or of the parent when the way up is not in the file.
@@ -65,7 +69,7 @@ class Transcript:
         known["replaces_through"] = boundary.told.logical_parent or None
         return {key: value for key, value in known.items() if value is not None} or None
 
-    def _add(self, box: list[bytes]) -> None:
+    def add(self, box: list[bytes]) -> None:
         """Add the line in the box, which is empty then."""
         raw = box.pop()
         if not self.lines and raw.startswith(_BOM):
