@@ -1,22 +1,15 @@
-"""A session out of a hub, whole: its messages and native records over its lineage, and the sessions of its sub-agents.
-
-What a fork does not say of itself (title, working directory) is what its nearest ancestor says; what names an ancestor it does not
-inherit: it is another session.
-"""
+"""A session out of a hub, whole: its messages and native records over its lineage, and the sessions of its sub-agents."""
 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adapters.json_lines import text_of
+from adapters.departure import linked, meta_out, name_out
 from adapters.session import Session, is_message
 from cli.client import Hub, session_path
 from eventstore.errors import SessionDeleted
 from eventstore.wire.codec import items, parse
 
 Json = dict[str, Any]
-
-_OF_PUSH = {"pushed"}  # how far a push has come: says nothing outside the hub
-_OF_ANCESTOR = {*_OF_PUSH, "native_session_id", "parent_session_id", "subagent"}  # what says which session it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +39,14 @@ def pull_session(hub: Hub, session_id: str, known: frozenset[str] = frozenset())
     entries, purged = _entries(hub, session_id)
     parents = [parent["session_id"] for parent in facts["parents"]]
     ancestors = [_meta(hub, parent) for parent in parents]
-    meta = _without(facts["meta"], _OF_PUSH)
-    is_named = not parents or _has_own_name(session_id, meta, ancestors)
-    for ancestor in ancestors:
-        meta = _without(ancestor, _OF_ANCESTOR) | meta
+    meta = facts["meta"]
     known = known | {session_id}
     children = [child["session_id"] for child in facts["subagents"] if child["session_id"] not in known]
     return Pulled(
         session_id=session_id,
         project_id=str(facts["project_id"]),
-        session=Session(meta, tuple(entries)),
-        name="" if is_named else session_id,
+        session=Session(meta_out(meta, ancestors), tuple(entries)),
+        name=name_out(session_id, meta, ancestors),
         head_seq=int(str(facts.get("head_seq") or 0)),
         purged=purged,
         subagents=tuple(_linked(pull_session(hub, child, known)) for child in children),
@@ -78,14 +68,6 @@ def _entries(hub: Hub, session_id: str) -> tuple[list[Json], int]:
         after_seq, log_id = document.fields["next_after_seq"], document.fields["log_id"]
 
 
-def _has_own_name(session_id: str, meta: Json, ancestors: list[Json]) -> bool:
-    """Does a fork go by its agent's id: one of its own, or that of an ancestor, whose newest it is since a rewind was pushed?"""
-    native_id = text_of(meta, "native_session_id")
-    marks = [mark for ancestor in ancestors if isinstance(mark := ancestor.get("pushed"), dict)]
-    newest = [name for mark in marks if isinstance(mark.get("newest"), dict) for name in mark["newest"].values()]
-    return bool(native_id) and (session_id in newest or native_id not in [text_of(one, "native_session_id") for one in ancestors])
-
-
 def _meta(hub: Hub, session_id: str) -> Json:
     """What an ancestor says of itself; one that is deleted says nothing any more."""
     try:
@@ -95,15 +77,5 @@ def _meta(hub: Hub, session_id: str) -> Json:
     return meta
 
 
-def _without(meta: Json, names: set[str]) -> Json:
-    return {name: value for name, value in meta.items() if name not in names}
-
-
 def _linked(child: Pulled) -> Pulled:
-    """A sub-agent's session; where no agent said which one it is, it goes by the hub's id."""
-    meta = child.session.meta
-    link = meta.get("subagent")
-    own = link if isinstance(link, dict) else {}
-    if own.get("agent_id"):
-        return child
-    return replace(child, session=replace(child.session, meta=meta | {"subagent": own | {"agent_id": child.session_id}}))
+    return replace(child, session=linked(child.session, child.session_id))

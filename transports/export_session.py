@@ -14,7 +14,8 @@ import anyio
 import anyio.to_thread
 
 from adapters import registry
-from adapters.departure import File, files_of
+from adapters.conversion import Json
+from adapters.departure import File, files_of, linked, meta_out, name_out
 from adapters.session import Session
 from adapters.target import Target
 from eventstore.db import Database
@@ -26,7 +27,6 @@ from eventstore.views import subagents
 from eventstore.wire.codec import dump, parse, quote
 
 PIECE_CHARS = 256 * 1024
-_OF_PUSH = frozenset({"pushed"})  # how far `tasuki push` has come: says nothing outside this hub
 
 
 @dataclass
@@ -34,7 +34,8 @@ class Gathered:
     """A session as the log has it. `entries` are JSON texts in order; `purged` how many there were that are gone."""
 
     session_id: str
-    meta: str
+    meta: Json
+    ancestors: list[Json]
     entries: list[bytes] = field(default_factory=list)
     head_seq: int = 0
     purged: int = 0
@@ -68,8 +69,7 @@ class Exporter:
         limit = left = self._settings.export_bytes_max
         gathered: list[Gathered] = []
         for session_id in session_ids:
-            row = await self._reader.session_row(session_id)
-            one = Gathered(session_id, row["meta"].decode())
+            one = Gathered(session_id, *await self._metas(session_id))
             async for page in entries(self._database, await self._reader.find(session_id)):
                 left -= sum(len(entry) for _, entry in page if entry is not None)
                 if left < 0:
@@ -84,12 +84,21 @@ class Exporter:
             gathered.append(one)
         return gathered
 
+    async def _metas(self, session_id: str) -> tuple[Json, list[Json]]:
+        """What a session says of itself, and its ancestors, nearest first; one that is deleted says nothing any more."""
+        row = await self._reader.session_row(session_id)
+        ancestors = await self._database.call("list_ancestors", session_no=row["session_no"]) if row["parent_no"] else []
+        rows = [await self._reader.session_row(name) for name, *_, is_deleted in ancestors if not is_deleted]
+        told = [parse(one["meta"].decode()) for one in (row, *rows)]
+        return told[0], told[1:]
+
 
 def _answer(gathered: list[Gathered], agent: str, target: Target, log_id: str) -> list[bytes]:
     session, *children = map(_session, gathered)
-    linked = [_linked(child, one.session_id) for child, one in zip(children, gathered[1:], strict=True)]
-    written = registry.write(agent, session, target, linked)
-    del session, children, linked  # what is large is let go of as soon as it has become something else
+    children = [linked(child, one.session_id) for child, one in zip(children, gathered[1:], strict=True)]
+    target = replace(target, session_id=name_out(gathered[0].session_id, gathered[0].meta, gathered[0].ancestors))
+    written = registry.write(agent, session, target, children)
+    del session, children  # what is large is let go of as soon as it has become something else
     files, left_out = files_of(written)
     started = zip(gathered[1:], written.subagents, strict=True)
     known: dict[str, Any] = {
@@ -111,17 +120,9 @@ def _answer(gathered: list[Gathered], agent: str, target: Target, log_id: str) -
 
 def _session(gathered: Gathered) -> Session:
     """The session's values; the texts are let go of as they are read."""
-    meta = {name: value for name, value in parse(gathered.meta).items() if name not in _OF_PUSH}
     texts = gathered.entries[::-1]
     gathered.entries = []
-    return Session(meta, tuple(parse(texts.pop().decode()) for _ in range(len(texts))))
-
-
-def _linked(child: Session, session_id: str) -> Session:
-    """A sub-agent's session; where no agent said which one it is, it goes by our id."""
-    link = child.meta.get("subagent")
-    own = link if isinstance(link, dict) else {}
-    return child if own.get("agent_id") else replace(child, meta=child.meta | {"subagent": own | {"agent_id": session_id}})
+    return Session(meta_out(gathered.meta, gathered.ancestors), tuple(parse(texts.pop().decode()) for _ in range(len(texts))))
 
 
 def _listed(files: Sequence[File]) -> Iterator[bytes]:

@@ -120,11 +120,11 @@ class _Work:
         if not isinstance(payload, dict) or line.value is None:
             return [line]
         history = payload.get("replacement_history")
-        if kind == "response_item" and payload.get("type") in _sealed_items:
+        if kind == "response_item" and text_of(payload, "type") in _sealed_items:
             self.report.warn("lines/response_item.reasoning", f"left out: {SEALED.reason}", f"line {line.number}")
             return []
         if kind == "compacted" and isinstance(history, list):
-            kept = [item for item in history if not (isinstance(item, dict) and item.get("type") in _sealed_items)]
+            kept = [item for item in history if not (isinstance(item, dict) and text_of(item, "type") in _sealed_items)]
             if len(kept) < len(history):
                 self.report.warn("lines/compacted", f"left out: {SEALED.reason}", f"line {line.number}", len(history) - len(kept))
                 return [replace(line, value=line.value | {"payload": payload | {"replacement_history": kept}})]

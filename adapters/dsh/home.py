@@ -128,7 +128,7 @@ def _laid(native: Json, message: Json) -> Parsed | None:
             parsed = parse_line(raw.encode("utf-8", "surrogatepass"))
         else:
             parsed = Parsed(None, lay(native["record"], message, native.get("said", ())), "", True)
-        is_event = not parsed.problem and isinstance(parsed.value, dict) and parsed.value.get("type") in ROLES
+        is_event = not parsed.problem and isinstance(parsed.value, dict) and text_of(parsed.value, "type") in ROLES
     except BROKEN:
         return None
     return parsed if is_event else None

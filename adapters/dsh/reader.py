@@ -100,7 +100,7 @@ def _name(log: _Log, events: Iterable[tuple[int, Json]]) -> None:
     seen: Counter[str] = Counter()
     before: str | None = None
     for number, record in events:
-        spot = spot_of(record) if record.get("type") in ROLES else None
+        spot = spot_of(record) if text_of(record, "type") in ROLES else None
         if spot is None:
             continue
         name = text_of(spot.message, "id") or f"line-{number}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adapters.conversion import Json
-from adapters.dsh.records import ROLES, int_of, object_of, spot_of
+from adapters.dsh.records import ROLES, int_of, object_of, spot_of, text_of
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ def fold(events: Iterable[tuple[int, Json]]) -> Surface:
     line_of: dict[int, int] = {}
     for number, record in events:
         seq = int_of(record.get("seq"))
-        if record.get("type") not in ROLES or spot_of(record) is None:
+        if text_of(record, "type") not in ROLES or spot_of(record) is None:
             continue
         bounds = replaced(record)
         if bounds is None:

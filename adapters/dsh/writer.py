@@ -96,8 +96,8 @@ class _Work:
         for number in sorted(self.home.lines)[1:]:
             parsed = self.home.lines[number]
             data = object_of(parsed.value, "data")
-            if text_of(parsed.value, "type") == DELIVERY and header["id"] != old_id == text_of(data, "sessionId"):
-                value = parsed.value | {"data": data | {"sessionId": header["id"]}}
+            if text_of(parsed.value, "type") == DELIVERY and text_of(header, "id") != old_id == text_of(data, "sessionId"):
+                value = parsed.value | {"data": data | {"sessionId": text_of(header, "id")}}
                 parsed = parsed._replace(text=None, value=value)
             lines.append(to_bytes(parsed))
         return header, lines

@@ -12,7 +12,9 @@ import pytest
 from hubs import HubProcess, running_hub
 from mutations import DEEP, NUMBERS, TEXTS, Source, dumped
 
-from adapters.registry import WRITERS
+from adapters.registry import READERS, WRITERS
+from adapters.session import session_of
+from adapters.target import Target
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("cli/samples/*.jsonl", "tests/samples/*/*.json*")
@@ -33,7 +35,7 @@ def test_many_more_files(database: str):
 
 def bring(hub: HubProcess, count: int, seed: int) -> Counter[int]:
     random, statuses = Random(seed), Counter[int]()
-    samples = [path.read_bytes() for pattern in FOLDERS for path in sorted(ROOT.glob(pattern))]
+    samples = of_every_agent([path.read_bytes() for pattern in FOLDERS for path in sorted(ROOT.glob(pattern))])
     headers = {"Authorization": f"Bearer {hub.token}"}
     with httpx2.Client(base_url=hub.url, headers=headers, trust_env=False, timeout=60) as http:
         for number in range(count):
@@ -47,6 +49,13 @@ def bring(hub: HubProcess, count: int, seed: int) -> Counter[int]:
                 check_out(http, random.choice(list(WRITERS)), answer.json()["session_id"], statuses)
         assert [line for line in hub.log_lines() if line["event"] == "fault"] == []
     return statuses
+
+
+def of_every_agent(samples: list[bytes]) -> list[bytes]:
+    """The samples, and the first as every agent would have written it."""
+    session = session_of(READERS["claude-code"].read(samples[0].splitlines(keepends=True)))
+    target = Target(now_ms=1_900_000_000_000, cwd="/work", provider="acme", model="large")
+    return [*samples, *(writer.file(writer.write(session, target).records)[0] for writer in WRITERS.values())]
 
 
 def check_in(http: httpx2.Client, raw: bytes, query: dict[str, str], first: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ SAMPLES = Path(__file__).parent.parent / "samples"
 CLAUDE = (Path(__file__).parents[2] / "cli" / "samples" / "relay-timer.jsonl").read_bytes()
 HEADER = b'{"type":"session","schema_version":1,"meta":{"native_session_id":"%b"}}\n'
 COUNTS = ("found", "appended", "repeated", "native")
+ANOTHER = "0d3c2a1e-9c1f-4a52-8f3e-2f6d0c6c1b11"
 SECRET = "gh" + "p_" + "a1B2" * 9
 
 
@@ -236,6 +237,21 @@ async def test_the_sub_agents_of_a_session_come_out_with_it_for_any_agent(rest: 
         holders = [{file["name"] for file in answer["files"] if f"⟦{number}⟧" in file["content"]} for number in (1, 2, 3, 4)]
         assert len(set.union(*holders)) == sum(map(len, holders)) == 4
     assert [one["session_id"] for one in (await exported(rest, child, "messages"))["subagents"]] == []
+
+
+async def test_a_fork_is_another_session_to_the_agent_unless_the_agent_itself_went_on_there(rest: Rest):
+    first = await imported(rest, CLAUDE)
+    fork = await rest.fork((await rest.snapshot(first["session_id"]))["snapshot_id"])
+    own = await rest.fork((await rest.snapshot(first["session_id"]))["snapshot_id"], meta={"native_session_id": ANOTHER})
+    for agent in registry.WRITERS:
+        origin, other = [
+            (await exported(rest, one, agent, cwd="/work"))["native_session_id"] for one in (first["session_id"], fork)
+        ]
+        assert origin != other, agent
+    assert (await exported(rest, own, "claude-code"))["native_session_id"] == ANOTHER
+    await rest.patch(first["session_id"], {"pushed": {"newest": {"x": fork}}})
+    assert (await exported(rest, fork, "claude-code"))["native_session_id"] == first["native_session_id"]
+    assert "pushed" not in (await exported(rest, first["session_id"], "messages"))["files"][0]["content"].splitlines()[0]
 
 
 async def test_bytes_that_are_no_text_come_out_in_base64(rest: Rest):
