@@ -11,6 +11,7 @@ from eventstore.errors import EventNotFound, RebuildRunning
 from eventstore.read import Reader
 from projections.rebuild import OnProgress, rebuild
 from projections.registry import states
+from sql.migrate import projections
 
 _AGAIN_S = 0.5
 NOT_REACHED = (
@@ -23,12 +24,16 @@ NOT_REACHED = (
 
 @dataclass(frozen=True, slots=True)
 class PurgeReport:
-    """What went. `forks`: sessions that read the purged events through their lineage."""
+    """What went. `forks`: sessions that read the purged events through their lineage.
+
+    `views_left`: views of the database that another version of this program made, and this one cannot rebuild.
+    """
 
     session_id: str
     events: int
     natives: int
     forks: list[str]
+    views_left: list[str]
 
     def as_json(self) -> dict[str, Any]:
         """Return it for a client."""
@@ -37,7 +42,7 @@ class PurgeReport:
             "events": self.events,
             "natives": self.natives,
             "forks": self.forks,
-            "not_reached": list(NOT_REACHED),
+            "not_reached": [*NOT_REACHED, *(f"the view {name}: rebuild it by the Tasuki that made it" for name in self.views_left)],
         }
 
 
@@ -64,10 +69,14 @@ async def _purge(
         await work.call("configure_maintenance", statement_timeout_ms=0)
         events, natives = (await work.call("purge_events", session_no=session_no, seqs=seqs))[0]
         await work.run_script((files("sql") / "maintenance" / "vacuum_log.sql").read_text("utf-8"))
+    known, views_left = {one.name for one in projections()}, list[str]()
     for state in await states(database):
-        await _rebuild(database, state.name, on_progress)
+        if state.name in known:
+            await _rebuild(database, state.name, on_progress)
+        else:
+            views_left.append(state.name)
     forks = await database.call("list_heirs", session_no=session_no)
-    return PurgeReport(session_id, events, natives, [row[0] for row in forks])
+    return PurgeReport(session_id, events, natives, [row[0] for row in forks], views_left)
 
 
 async def _rebuild(database: Database, name: str, on_progress: OnProgress) -> None:

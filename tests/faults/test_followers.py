@@ -95,6 +95,19 @@ def are_at_the_head(found: dict[str, tuple[int, int]]) -> bool:
     return all(seq == head for seq, head in found.values())
 
 
+def caught_up_with(dsn: str, seq: int) -> None:
+    """Return when every follower is past a seq."""
+    until(dsn, lambda found: all(done > seq for done, _ in found.values()))
+
+
+def until_driven(connection: psycopg.Connection) -> None:
+    """Return when each follower has a driver."""
+    deadline = time.monotonic() + 20
+    while len(connection.execute(DRIVING.encode()).fetchall()) < len(NAMES):
+        assert time.monotonic() < deadline, "nobody drives them"
+        time.sleep(0.02)
+
+
 @contextmanager
 def writing(hub: HubProcess, appends_s: list[float] | None = None) -> Iterator[None]:
     """Somebody writes until the context closes; what went wrong for them fails the test."""
@@ -182,8 +195,21 @@ def test_one_that_is_slow_delays_no_append_and_no_other_follower(log: str):
         assert sorted(appends_s)[len(appends_s) * 99 // 100] < 2
 
 
+def test_one_whose_connection_is_cut_follows_on(log: str):
+    with running_hub(log, program="with_followers", archive="off") as hub, psycopg.connect(log, autocommit=True) as connection:
+        until(log, are_at_the_head)
+        with writing(hub):
+            for _ in range(3):
+                until_driven(connection)
+                connection.execute(f"select pg_terminate_backend(pid) from ({DRIVING}) d".encode())
+                caught_up_with(log, max(until(log, lambda found: True)["kinds"]))
+        until(log, are_at_the_head)
+    assert differences(log) == []
+
+
 def test_an_idle_one_holds_no_transaction_open(log: str):
     with running_hub(log, program="with_followers", archive="off"), psycopg.connect(log, autocommit=True) as connection:
+        until_driven(connection)
         until(log, are_at_the_head)
         deadline = time.monotonic() + 3
         while time.monotonic() < deadline:

@@ -104,3 +104,15 @@ async def test_a_follower_that_a_program_brings_to_a_log_that_is_there_catches_u
     with running_hub(database, program="with_followers", archive="off") as hub:
         async with hub.client() as http:
             assert (await caught_up(Rest(http, "p")))["tallies"]["checkpoint"] == 11
+
+
+async def test_a_purge_by_a_program_that_lacks_a_view_rebuilds_its_own_and_names_the_other(database: str):
+    with running_hub(database, program="with_followers", archive="off"):
+        pass
+    with running_hub(database, archive="off") as hub:
+        async with hub.client() as http:
+            rest = Rest(http, "p")
+            session = await rest.create(meta={"title": "hush-title"})
+            report = await work(rest, "/v1/admin/purge", {"session_id": session})
+            assert report["not_reached"][-2:] == [f"the view {name}: rebuild it by the Tasuki that made it" for name in NAMES]
+            assert (await rest.sessions())["sessions"][0]["meta"] == {}
