@@ -108,7 +108,7 @@ def install(
             messages=len(plan.meant),
             installed_at=now(),
             names=plan.names,
-            digests=[*(old.digests if old else ()), plan.digest],
+            digests=[*(old.digests if old else ()), *plan.half_done, plan.digest],
             undo=undo,
         )
         journal.save(record)

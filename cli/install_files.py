@@ -49,7 +49,9 @@ class FileStore:
             if one.sidecar is not None:
                 files[path.rpartition(".")[0] + ".meta.json"] = dump(one.sidecar).encode()
         meant = [message.append_id for message in READERS[self._agent].read(written.records).messages]
-        return Plan(tuple(files), _digest(files), meant, left_out, [], files)
+        names = tuple(files)
+        half_done = tuple(_digest({name: files[name] for name in names[at:]}) for at in range(1, len(names)))
+        return Plan(names, _digest(files), meant, left_out, [], files, half_done)
 
     def digest(self, names: tuple[str, ...]) -> str:
         found = {name: path.read_bytes() for name in names if (path := self.place / name).is_file()}
@@ -69,9 +71,11 @@ class FileStore:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 _place(path, plan.content[name], is_ours=name in before)
                 done += [path] if name not in before else []
-        except FileExistsError as error:
+        except BaseException as error:
             for path in done:
                 path.unlink()
+            if not isinstance(error, FileExistsError):
+                raise
             raise SessionInTheWay(f"{error.filename2 or error.filename} has come into being meanwhile.") from None
         for name in before - set(plan.names):
             (self.place / name).unlink(missing_ok=True)

@@ -68,6 +68,7 @@ class Plan:
     left_out: list[str]
     notes: list[str]
     content: Any = field(repr=False)
+    half_done: tuple[str, ...] = ()  # digests of what is there when an install is killed midway
 
 
 class Hold(Protocol):

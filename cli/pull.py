@@ -203,7 +203,10 @@ def _tell(options: argparse.Namespace, report: Json) -> None:
         if "session_id" in one:
             screen.line(f"  sub-agent {one['session_id']} → {one['native_session_id']}")
         screen.line(f"  written {one['written']['agent']} {one['written']['version']}".rstrip())
-        show_report(screen, one["written"])
+        kept = sum(item["count"] for item in one["written"]["kept_native"])
+        show_report(screen, one["written"] | {"kept_native": []})
+        if kept:
+            screen.block(f"kept for the way home: {counted(kept, 'value')}, which --report lists", indent=8, style="dim")
     for line in report.get("left_out", ()):
         screen.block(f"not held there: {line}", indent=8, style="red")
     for line in report.get("notes", ()):

@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -391,6 +393,22 @@ def test_an_install_that_was_killed_before_anything_was_put_in_place_is_done_aga
     assert file.read_bytes() == content
     file.unlink()
     assert cli.json("pull", session, "--to", "claude-code", "--undo")["undone"] is False
+
+
+def test_an_install_that_was_killed_midway_is_finished_or_taken_out(cli, project, work):
+    session = with_subagent(cli, project)
+    killer = "import sys, os; import cli.install_files as files; put = files._place\n"
+    killer += "files._place = lambda path, *a, **k: put(path, *a, **k) or path.name != 'agent-a1.jsonl' or os._exit(9)\n"
+    killer += "import cli.main; sys.exit(cli.main.main(sys.argv[1:]))"
+    command = ["pull", session, "--to", "claude-code", "--install", "--cwd", str(work)]
+    for way_on in ([*command, "--json"], [*command[:4], "--undo"]):
+        killed = subprocess.run([sys.executable, "-c", killer, *command], env=cli.env, cwd=cli.home, check=False)
+        assert killed.returncode == 9
+        assert {path.name for path in files_of(cli, "claude-code")} == {"agent-a1.jsonl"}
+        cli.out(*way_on)
+        assert len(files_of(cli, "claude-code")) == (2 if "--install" in way_on else 0)
+        if "--install" in way_on:
+            cli.out(*command[:4], "--undo")
 
 
 def test_a_database_that_holds_more_than_what_made_it_stays_when_that_is_taken_out(cli, session, project, work):
