@@ -120,14 +120,14 @@ NOT_LIVE = "an item of a replaced history that is no message"
 
 def account_line(report: Report, line: Line, items: Sequence[tuple[Path, Json]], unsaid: Unsaid) -> None:
     """Count every leaf of a live line; `items` are those of it that are messages, each with its place."""
-    where = f"line {line.number}"
+    where, kind = f"line {line.number}", line.kind
     for path, value in leaves(line.parsed.value):
         report.found("fields")
         why = _why(line, path, value, items, unsaid)
         if why is None:
             report.converted("fields")
         else:
-            report.note("kept_native", f"fields/{line.kind}.{path_name(path)}", why, where)
+            report.note("kept_native", f"fields/{kind}.{path_name(path)}", why, where)
 
 
 def account_kept(report: Report, line: Line, why: str, said: frozenset[Path] = frozenset()) -> None:
@@ -137,12 +137,12 @@ def account_kept(report: Report, line: Line, why: str, said: frozenset[Path] = f
     report.note("kept_native", f"lines/{line.kind}", why, where)
     if line.parsed.problem:
         return
-    for path, _ in leaves(line.parsed.value):
-        report.found("fields")
-        if path[: len(line.at)] == line.at and said and any(path[len(line.at) :][: len(place)] == place for place in said):
-            report.converted("fields")
-        else:
-            report.note("kept_native", f"fields/{line.kind}", why, where)
+    paths = [path for path, _ in leaves(line.parsed.value)]
+    told = sum(any(path[len(line.at) :][: len(place)] == place for place in said) for path in paths) if said else 0
+    report.found("fields", len(paths))
+    report.converted("fields", told)
+    if len(paths) > told:
+        report.note("kept_native", f"fields/{line.kind}", why, where, len(paths) - told)
 
 
 def why_kept(line: Line) -> str:

@@ -41,12 +41,13 @@ Says = Literal["message", "reasoning", "call", "result", "sealed"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line as it was read. `payload` is empty for a line without one; `at` is where it stands in the value."""
+    """A line as it was read. `payload` is None for a line without one; `at` is where it stands in the value; `key` is "" for a line
+    that can be no message."""
 
     number: int  # from 1
     raw: memoryview
     parsed: Parsed
-    key: str
+    key: str = ""
     type: str = ""
     payload: Json | None = None
     at: Path = ()
@@ -69,27 +70,27 @@ def lines_of(raws: Iterable[bytes]) -> list[Line]:
         lines.append(line_of(number, bare, parse_line(bare), seen))
     if lines and not is_whole and lines[-1].parsed.problem in (NOT_JSON, NOT_UTF8):
         last = lines[-1]
-        lines[-1] = Line(last.number, last.raw, last.parsed._replace(problem=TORN), last.key)
+        lines[-1] = Line(last.number, last.raw, last.parsed._replace(problem=TORN))
     return lines
 
 
 def line_of(number: int, raw: memoryview, parsed: Parsed, seen: Counter[str]) -> Line:
     """Return a line with its key; `seen` counts the equal ones before it."""
-    name = _digest(parsed.value, raw, is_exact=parsed.is_exact)
-    seen[name] += 1
-    key = name if seen[name] == 1 else f"{name}.{seen[name]}"
     if parsed.problem:
-        return Line(number, raw, parsed, key)
+        return Line(number, raw, parsed)
     value: Json = parsed.value
-    payload = value.get("payload")
-    if isinstance(payload, dict):
-        return Line(number, raw, parsed, key, text_of(value, "type"), payload, ("payload",))
-    kind = text_of(value, "type")
-    if kind in ITEM_TYPES:
-        return Line(number, raw, parsed, key, "response_item", value)
-    if not kind and text_of(value, "id") and text_of(value, "timestamp"):
-        return Line(number, raw, parsed, key, "session_meta", value)
-    return Line(number, raw, parsed, key, kind)
+    payload, kind = value.get("payload"), text_of(value, "type")
+    at: Path = ("payload",) if isinstance(payload, dict) else ()
+    if not at:
+        payload = value if kind in ITEM_TYPES else None
+        kind = "response_item" if kind in ITEM_TYPES else kind
+        if not kind and text_of(value, "id") and text_of(value, "timestamp"):
+            kind, payload = "session_meta", value
+    if payload is None or kind not in ("response_item", "compacted"):
+        return Line(number, raw, parsed, "", kind, payload, at)
+    name = _digest(value, raw, is_exact=parsed.is_exact)
+    seen[name] += 1
+    return Line(number, raw, parsed, name if seen[name] == 1 else f"{name}.{seen[name]}", kind, payload, at)
 
 
 def says(item: Any) -> Says | None:
@@ -155,8 +156,8 @@ def _is_call(kind: str, item: Json, call_id: str) -> bool:
     return False
 
 
-def _digest(value: Any, raw: memoryview, *, is_exact: bool) -> str:
-    if is_exact and isinstance(value, dict):
+def _digest(value: Json, raw: memoryview, *, is_exact: bool) -> str:
+    if is_exact:
         value = {name: inner for name, inner in value.items() if name != "ordinal"}
     text = codec.canonical(value).encode("utf-8", "surrogatepass") if is_exact else bytes(raw)
     return sha256(text).hexdigest()[:24]

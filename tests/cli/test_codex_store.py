@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,31 @@ def test_a_turn_that_was_taken_back_goes_on_in_a_fork(cli, project, day):
     again = cli.json("push", THREAD, "--project", project)
     assert again["session_id"] != first["session_id"]
     assert contents(cli, again["session_id"])[-2:] == ["Done.", "Another way."]
+
+
+def test_a_running_session_is_followed_and_a_rollback_goes_on_in_a_fork(cli, rest, project, day, start):
+    follower = start(cli, "push", "--follow", day / NAME, "--project", project)
+
+    def newest() -> list[Any]:
+        sessions = rest.call("GET", f"/v1/sessions?project_id={project}")["sessions"]
+        page = rest.call("GET", f"/v1/sessions/{sessions[0]['session_id']}") if sessions else {"messages": []}
+        return [len(sessions), *(message["content"] for message in page["messages"][-2:])]
+
+    def comes(wanted: list[Any]) -> bool:
+        deadline = time.monotonic() + 40
+        while newest() != wanted and time.monotonic() < deadline:
+            assert follower.poll() is None, follower.communicate()
+            time.sleep(0.05)
+        return newest() == wanted
+
+    assert comes([1, json.dumps({"agent_id": CHILD}), "Done."])
+    add(day / NAME, event("task_started"), user("A wrong way."))
+    assert comes([1, "Done.", "A wrong way."])
+    add(day / NAME, event("thread_rolled_back", num_turns=1), event("task_started"), user("Another way."))
+    assert comes([2, "Done.", "Another way."])
+    follower.send_signal(signal.SIGINT)
+    _, errors = follower.communicate(timeout=40)
+    assert (follower.returncode, errors.count("Traceback")) == (0, 0)
 
 
 def test_home_it_goes_to_where_it_was_and_is_there_already(cli, project, day, work):
