@@ -12,14 +12,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from adapters.conversion import Conversion
 from adapters.gemini.reader import read
 from adapters.gemini.records import AGENT
-from adapters.registry import LINES_LOOKED_AT
 from adapters.session import is_harness
 from cli.source import Source
 from eventstore.errors import StoreError
@@ -99,15 +98,7 @@ def _files(place: Path, name: str) -> Iterator[Path]:
 
 def _id_of(path: Path) -> str:
     """The id that a session's first line names, or its whole document."""
-    try:
-        with path.open("rb") as file:
-            lines = list(islice(file, LINES_LOOKED_AT))
-            told = _object(lines[0]) if lines else {}
-            if not told and path.suffix == ".json":
-                told = _object(b"".join(lines) + file.read())
-    except OSError:
-        return ""
-    return str(told.get("sessionId") or "")
+    return _told(path, *_state(path))[0]
 
 
 def _fullest(paths: list[Path]) -> Path:
@@ -117,11 +108,28 @@ def _fullest(paths: list[Path]) -> Path:
 
 def _said(path: Path) -> int:
     """How much was said in it, the harness's own context aside."""
+    return _told(path, *_state(path))[1]
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """What changes whenever the file does."""
+    try:
+        state = path.stat()
+    except OSError:
+        return 0, 0
+    return state.st_size, state.st_mtime_ns
+
+
+@lru_cache(maxsize=4096)
+def _told(path: Path, _size: int, _changed_ns: int) -> tuple[str, int]:
+    """A session's id and how much was said in it. A follower asks every second: what has not changed is not read again."""
     try:
         with path.open("rb") as lines:
-            return sum(not is_harness(message.body) for message in read(lines).messages)
+            conversion = read(lines)
     except OSError:
-        return 0
+        return "", 0
+    said = sum(not is_harness(message.body) for message in conversion.messages)
+    return str(conversion.meta.get("native_session_id", "")), said
 
 
 def _literal(name: str) -> str:

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from adapters.gemini.reader import read
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "gemini"
+WAIT_S = 40
 SESSION = "6b1f0c5e-2f53-4b0e-9a55-0d8f3c1a7e21"
 TURNS = 10  # messages of the sample `turns`
 
@@ -101,3 +104,41 @@ def test_one_that_is_nowhere_is_told_where_was_looked(cli, project, chats):
     done = cli.run("push", "00000000-0000-4000-8000-000000000000", "--agent", "gemini", "--project", project)
     assert done.returncode != 0
     assert "1 files were looked at" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["resumed", "compressed"])
+def test_one_that_is_followed_adds_each_message_once_however_often_it_is_told(cli, rest, project, start, chats, name):
+    """Line by line, with a look at the hub in between: replies that grow, a resume or a compression that tells all again."""
+    path = next(chats.iterdir())
+    whole = (SAMPLES / f"{name}.jsonl").read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(whole[:3]))
+    follower = start(cli, "push", "--follow", SESSION, "--project", project)
+    wanted: list[str] = []
+    for end in range(4, len(whole) + 1):
+        with path.open("ab") as file:
+            file.write(whole[end - 1])
+        running = [message.append_id for message in read(whole[:end], is_final=False).messages]
+        if len(running) > 1:
+            wanted += [name for name in running if name not in wanted]
+            _until_there(rest, project, wanted, follower)
+    wanted += [message.append_id for message in read(whole).messages if message.append_id not in wanted]
+    _until_there(rest, project, wanted, follower)
+    follower.send_signal(signal.SIGINT)
+    assert "Traceback" not in follower.communicate(timeout=WAIT_S)[1]
+    assert len(rest.call("GET", f"/v1/sessions?project_id={project}")["sessions"]) == 1, "no fork: nothing was taken back"
+
+
+def _until_there(rest, project, wanted, follower):
+    """Wait until the project's only session holds exactly these messages."""
+    deadline = time.monotonic() + WAIT_S
+    found: list[str] = []
+    while time.monotonic() < deadline:
+        assert follower.poll() is None, follower.communicate()
+        sessions = rest.call("GET", f"/v1/sessions?project_id={project}")["sessions"]
+        if sessions:
+            page = rest.call("GET", f"/v1/sessions/{sessions[0]['session_id']}?limit=1000")
+            found = [message["append_id"] for message in page["messages"]]
+            if found == wanted:
+                return
+        time.sleep(0.05)
+    assert found == wanted

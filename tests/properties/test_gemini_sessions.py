@@ -390,7 +390,7 @@ def assert_marks_are_live_or_told(session: Session, written: Written) -> None:
 @given(logs)
 def test_every_other_agent_takes_any_log(lines):
     session = session_of(read(lines))
-    for agent in ("claude-code", "hermes", "opencode", "messages"):
+    for agent in sorted(set(registry.WRITERS) - {"gemini"}):
         written = registry.WRITERS[agent].write(session, NOW)
         found = registry.WRITERS[agent].problems(written.records)
         nothing_said = [problem for problem in found if "nothing was said" in problem or "no live rows" in problem]
