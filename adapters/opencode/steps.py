@@ -63,7 +63,7 @@ def steps_of(messages: Sequence[Json], around: Around) -> list[Step]:
         elif _is_summary(message):
             steps += _compaction(message, index, notes)
         elif message["role"] == "user":
-            steps.append(Step("user", _seed(message, index), moment(message), said_in.shown_parts(message, notes)))
+            steps.append(Step("user", seed_of(message, index), moment(message), said_in.shown_parts(message, notes)))
         elif message["role"] == "assistant":
             _assistant(messages, index, around, steps)
         elif index in around.pairing.doubled:
@@ -95,7 +95,7 @@ def _is_summary(message: Json) -> bool:
     return is_compaction(message) and message["role"] != "tool" and not message.get("tool_calls")
 
 
-def _seed(message: Json, index: int) -> str:
+def seed_of(message: Json, index: int) -> str:
     """What names a message, the same however often the session is written."""
     return text_of(message, "append_id") or f"{message.get('seq', '')}:{index}"
 
@@ -111,7 +111,7 @@ def _assistant(messages: Sequence[Json], index: int, around: Around, steps: list
         step = before
     else:
         info = {"modelID": model, "providerID": provider, "tokens": said_in.tokens_of(None), "finish": "stop"}
-        step = Step("assistant", _seed(message, index), moment(message), info=info, reply_id=reply_id)
+        step = Step("assistant", seed_of(message, index), moment(message), info=info, reply_id=reply_id)
         steps.append(step)
     is_same = (provider, model) == (around.provider, around.model)
     step.parts += said_in.reasoning_parts(message, is_same, notes)
@@ -155,11 +155,11 @@ def _orphan(message: Json, index: int, notes: Notes) -> Step:
     text, files = said_in.result_content(message, notes)
     notes["content",] = notes["tool_call_id",] = notes["metadata", "is_error"] = AS_USER
     parts = [{"type": "text", "text": f"{said_in.ORPHAN}\n{text}", "synthetic": True}, *(part for _, part in files)]
-    return Step("user", _seed(message, index), moment(message), parts)
+    return Step("user", seed_of(message, index), moment(message), parts)
 
 
 def _compaction(message: Json, index: int, notes: Notes) -> list[Step]:
-    seed, at = _seed(message, index), moment(message)
+    seed, at = seed_of(message, index), moment(message)
     compaction = metadata_of(message)["compaction"]
     for place, item in enumerate(message["content"]) if isinstance(message.get("content"), list) else ():
         if not isinstance(item, dict) or item.get("type") != "text":

@@ -1,14 +1,15 @@
 """A session out as an OpenCode export: what `opencode import` takes and `opencode run -s ID -m provider/model` goes on with.
 
 1. What came from OpenCode goes home as it was, value by value (`home`). Where nothing else was said since, that is all.
-2. What came from elsewhere is converted (`steps`) and follows at the end, later than all that was there. A revert that was pending
+2. What came from elsewhere is converted (`steps`): what was said before OpenCode was there stands before its own messages, the rest
+   follows at the end, later than all that was there. A revert that was pending
    is carried out then, as OpenCode itself does at the next prompt: else it would take the new messages back with the old.
 3. The same session and target give the same ids, so an import of the same again adds nothing, and one of more adds what is new.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from adapters.conversion import Json
@@ -22,7 +23,7 @@ from adapters.opencode.live import created_ms, live_branch
 from adapters.opencode.records import AGENT, info_of, is_message, object_of, text_of
 from adapters.opencode.renamed import renamed
 from adapters.opencode.said_in import texts_in
-from adapters.opencode.steps import UNKNOWN, Around, Step, moment, steps_of
+from adapters.opencode.steps import UNKNOWN, Around, Step, moment, seed_of, steps_of
 from adapters.pairing import pair
 from adapters.report import Report
 from adapters.session import Session, metadata_of, place_of
@@ -111,7 +112,8 @@ class _Writing:
         document, records = self._at_home()
         around = self._around(links)
         last_user = next((text_of(info_of(record), "id") for record in reversed(records) if _is_user(record)), "")
-        steps, is_begun = placed(steps_of(self._foreign.messages, around), bool(last_user))
+        lead = self._lead()
+        steps, is_begun = placed(steps_of(self._foreign.messages, around), bool(last_user) and not lead)
         steps = self._new(steps, records)
         if is_begun:
             self._report.note("synthesised", "fields/user.content", "an assistant's message needs one to answer", "message 1")
@@ -121,10 +123,20 @@ class _Writing:
             document, records = self._without_revert(document, records)
         after = max((created_ms(record) or 0 for record in records), default=0)
         place = self._place(document)
-        messages = messages_of(steps, place, after, last_user)
-        self._warn_of_times(messages)
-        info = self._info(document, place, [*records, *messages], parent_id)
-        return {**document, "info": info, "messages": [*records, *messages]}, around
+        count = next((at for at, step in enumerate(steps) if step.seed.partition(":asked")[0] not in lead), len(steps))
+        first = min((created_ms(record) or 0 for record in records), default=0)
+        before = messages_of(steps[:count], replace(place, now_ms=max(1, first - 1)), 0, "") if count else []
+        messages = [*before, *records, *messages_of(steps[count:], place, after, last_user)]
+        self._warn_of_times(messages[len(before) + len(records) :])
+        return {**document, "info": self._info(document, place, messages, parent_id), "messages": messages}, around
+
+    def _lead(self) -> set[str]:
+        """What the steps of messages are called that were said before OpenCode was there: they stand before its own."""
+        at_home = (index for index in self._home.at_home if is_standard(self.session.entries[index]))
+        first = min(at_home, default=-1)
+        indexes = enumerate(self._foreign.indexes)
+        seeds = [seed_of(self._foreign.messages[at], at) for at, index in indexes if index < first]
+        return {*seeds, *(f"{seed}:begin" for seed in seeds)}
 
     def _at_home(self) -> tuple[Json, list[Json]]:
         """What goes home; under other ids when the session gets another."""

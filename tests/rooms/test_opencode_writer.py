@@ -339,3 +339,20 @@ def test_every_leaf_of_a_claude_code_session_is_converted_or_reported(transcript
     for session in transcripts.values():
         counts = write(session, NOW).report["counts"]
         assert counts["fields"]["found"] == sum(1 for message in session.messages for _ in leaves(message))
+
+
+def test_what_was_said_before_opencode_was_there_stands_before_its_own():
+    pulled = written(said("user", "First."), said("assistant", "Second."), target=NOW)
+    document = pulled.records[0]
+    own = parse(dump(document["messages"][0]))
+    own["info"] |= {"id": "msg_ffff00000000abcdefghijklmn", "time": {"created": NOW.now_ms - 5}}
+    own["parts"][0] |= {"id": "prt_ffff00000000abcdefghijklmn", "messageID": own["info"]["id"], "text": "Third."}
+    came = read_document({**document, "messages": [*document["messages"], own]}).messages[-1].body
+    before = [{"append_id": "m0", **said("user", "First.")}, {"append_id": "m1", **said("assistant", "Second.")}]
+    after = {"append_id": "m9", **said("assistant", "Fourth.")}
+    again = write(Session({}, tuple(parse(dump(one)) for one in (*before, came, after))), NOW)
+    assert problems(again.records, NOW.now_ms) == []
+    texts = [part["text"] for part in parts_of(again, "text")]
+    assert texts == ["First.", "Second.", "Third.", "Fourth."]
+    assert [one.body["content"] for one in read_document(again.records[0]).messages] == texts
+    assert [one["info"]["id"] for one in messages_of(again)][:2] == [one["info"]["id"] for one in document["messages"]]
