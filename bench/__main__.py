@@ -17,7 +17,7 @@ from typing import Any
 
 import anyio
 
-from bench import append, archive, fanout, growth, large, page, tail, views
+from bench import append, archive, convert, fanout, growth, large, page, tail, views
 from bench.report import Row, exit_code, table, verdict
 from bench.rounds import Plan
 from bench.stage import Stage
@@ -32,6 +32,7 @@ PARTS: dict[str, Callable[[Stage, Plan], Awaitable[list[Row]]]] = {
     "growth": growth.measure,
     "views": views.measure,
     "archive": archive.measure,
+    "convert": convert.measure,
 }
 LIMIT_S = 900.0
 COULD_NOT_RUN = 3

@@ -9,7 +9,7 @@ from uuid import UUID
 from bench.messages import text
 
 SESSION_ID = "5e551017-9c1f-4a52-8f3e-2f6d0c6c1b11"
-PROGRESS_LINES = 5
+PROGRESS_LINES = 10
 _BEGAN = datetime(2026, 3, 1, 8, tzinfo=UTC)
 _ENVELOPE: dict[str, object] = {"isSidechain": False, "userType": "external", "cwd": "/home/ann/relay", "sessionId": SESSION_ID}
 _ENVELOPE |= {"version": "2.1.39", "gitBranch": "main"}
@@ -49,9 +49,9 @@ class _Writer:
         for block in (thinking, answer, tool_use):
             yield self._line("assistant", {"message": self._reply(number, block)})
         for step in range(PROGRESS_LINES):
-            data = {"type": "bash_progress", "output": text(300, step), "elapsedTimeSeconds": step}
+            data = {"type": "bash_progress", "output": text(450, step), "elapsedTimeSeconds": step}
             yield self._line("progress", {"data": data, "toolUseID": f"bash-progress-{step}", "parentToolUseID": call})
-        said = _again(result_bytes or 2500, number % 73)
+        said = _again(result_bytes or 4000, number % 73)
         block = {"tool_use_id": call, "type": "tool_result", "content": said, "is_error": False}
         more = {} if result_bytes else {"toolUseResult": {"stdout": said, "stderr": "", "interrupted": False}}
         yield self._line("user", {"message": {"role": "user", "content": [block]}, **more})

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from adapters.claude_code.home_lines import Chosen, HomeLine, HomeLines, Messages, OfMessage, kept, laid, parsed
+from adapters.claude_code.home_lines import Chosen, Held, HomeLine, HomeLines, Messages, OfMessage, kept, laid, parsed
 from adapters.claude_code.messages import Around, convert, digest_of
 from adapters.claude_code.packed import NONE
 from adapters.claude_code.records import AGENT
@@ -44,7 +44,7 @@ class Home:
         self.foreign: list[int] = []
         self.file_records: list[Json] = []  # of files that stand beside the transcript
         self.files: list[File] = []
-        self._places = array("q")  # of each message among the entries
+        self._places = array("i")  # of each message among the entries
 
     @property
     def messages(self) -> Messages:
@@ -129,7 +129,7 @@ def _add_natives(home: Home, entry: Json, order: int, report: Report) -> None:
 def _newest(home: Home, report: Report) -> "array[int]":
     """The indexes of the lines to write, in the order of the file (law 2)."""
     report.found("lines", len(home.held))
-    chosen = array("q")
+    chosen = array("i")
     number = home.held.facts.number
     for _, group in groupby(sorted(range(len(home.held)), key=number), key=number):
         indexes = list(group)
@@ -177,7 +177,8 @@ def _account(home: Home, report: Report) -> None:
         message = messages[index]
         part = _number((message["native"]).get("part", 0))
         if line != before:
-            before, bodies = line, _said(line, message)
+            own = laid(message["native"], message) if line.message == index else None
+            before, bodies = line, _said(line, own or line.held, message)
         changed = _changed(message, bodies[part] if part < len(bodies) else {})
         report.found("entries")
         report.converted("entries")
@@ -194,9 +195,8 @@ def _fate(changed: frozenset[str], path: Path, value: Any) -> Fate:
     return CONVERTED if path[0] in _READERS and (path[0] != "metadata" or path[1:2] in _READERS_METADATA) else NO_PLACE
 
 
-def _said(line: HomeLine, message: Json) -> list[Json]:
+def _said(line: HomeLine, held: Held, message: Json) -> list[Json]:
     """What a line says as messages, read again."""
-    held = line.held
     digest = str(message.get("append_id", "")).rpartition(":")[2] or digest_of(held[1])
     return [made.body for made in convert(line.line, parsed(held), Around(None, None, False), digest).messages]
 

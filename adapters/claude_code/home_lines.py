@@ -76,7 +76,7 @@ class HomeLines(Sequence[HomeLine]):
     def __init__(self, entries: Sequence[Json]) -> None:
         self.entries = entries
         self.facts = Lines(Names())
-        self.order, self.part, self.message = array("q"), array("q"), array("q")
+        self.order, self.part, self.message = array("i"), array("i"), array("i")
         self.is_value = bytearray()
         self.changes: dict[int, Json] = {}
 
@@ -126,7 +126,7 @@ class OfMessage(Mapping[int, HomeLine]):
 
     def __init__(self, lines: HomeLines) -> None:
         self._lines = lines
-        self._line = array("q")
+        self._line = array("i")
 
     def set(self, message: int, line: int) -> None:
         self._line.extend([NONE] * (message + 1 - len(self._line)))

@@ -108,7 +108,7 @@ class Lines(Sequence[Line]):
         self._shapes: dict[Shape, int] = {}
         self._by_number: list[Shape] = []
         self._shape = array("i")
-        self._number = array("q")
+        self._number = array("q")  # empty as long as they are 1, 2, 3 …
         self.uuid, self.parent, self.reply, self.source = array("i"), array("i"), array("i"), array("i")
         self._time = array("q")
         self._call, self._result = array("i"), array("i")
@@ -117,7 +117,9 @@ class Lines(Sequence[Line]):
     def append(self, line: Line) -> None:
         index, number, told = len(self._shape), self.names.number, line.told
         self._shape.append(self._shape_of(line))
-        self._number.append(line.number)
+        if self._number or line.number != index + 1:
+            self._number.extend(range(len(self._number) + 1, index + 1))
+            self._number.append(line.number)
         self.uuid.append(number(line.uuid))
         self.parent.append(number(line.parent))
         self.reply.append(number(told.reply_id))
@@ -159,7 +161,7 @@ class Lines(Sequence[Line]):
         return self._by_number[self._shape[index]]
 
     def number(self, index: int) -> int:
-        return self._number[index]
+        return self._number[index] if self._number else index + 1
 
     def is_message(self, index: int) -> bool:
         return self.uuid[index] != NONE and self.shape(index).type in MESSAGE_TYPES
