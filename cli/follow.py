@@ -40,6 +40,7 @@ class Follower:
         self._mirrors: dict[Source, Mirror] = {}
         self._ended: set[Source] = set()
         self._troubled: dict[Source, str] = {}
+        self._told: set[str] = set()  # why stores cannot be read
         self._log_id, self._log_at, self._listed_at = "", -math.inf, -math.inf
         self._is_back = False
 
@@ -76,8 +77,10 @@ class Follower:
         """Find sessions that are new on this host, and sub-agents of those that run."""
         for found in all_sources(self._options.agent) if self._options.all else ():
             if isinstance(found, StoreError):
-                continue
-            if found not in self._mirrors and found not in self._ended:
+                if found.detail not in self._told:
+                    self._told.add(found.detail)
+                    self._note(f"left out: {found.detail}")
+            elif found not in self._mirrors and found not in self._ended:
                 self._mirrors[found] = Mirror(found, self._options.project)
         for source, mirror in list(self._mirrors.items()):
             if mirror.session_id and mirror.is_warm:

@@ -250,6 +250,19 @@ def test_all_finds_sessions_that_begin_and_their_sub_agents(cli, rest, project, 
     end(follower)
 
 
+def test_a_store_that_cannot_be_read_is_told_and_stops_no_other(cli, rest, project, start):
+    (cli.home / ".hermes").mkdir()
+    (cli.home / ".hermes" / "state.db").write_bytes(b"SQLite format 3\x00 but torn")
+    folder = cli.home / ".claude" / "projects" / "-home-ann-relay"
+    folder.mkdir(parents=True)
+    path = folder / "7a5c0e1d-4b6f-4d8a-9a57-0c1f5e3d2b19.jsonl"
+    path.write_bytes(SAMPLE.read_bytes())
+    follower = start(cli, "push", "--follow", "--all", "--project", project)
+    assert "state.db" in follower.stderr.readline()
+    until_there(rest, project, expected(path), follower)
+    end(follower)
+
+
 def test_a_database_of_hermes_is_read_on_and_a_rewind_forks(cli, rest, project, start):
     home = cli.home / "hermes"
     home.mkdir()
