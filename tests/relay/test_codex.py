@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pulling import hub_and_host
+from pulling import Host, hub_and_host
 from rollouts import THREAD, assistant, call, compacted, event, item, meta, result, rollout, user
 from scripted_model import ANSWER, MODEL, ScriptedModel, scripted_model
 
@@ -91,6 +91,12 @@ def codex(tmp_path: Path) -> Iterator[Codex]:
         (agent.home / "config.toml").write_text(CONFIG.format(model=MODEL, url=model.url))
         agent.work.mkdir()
         yield agent
+
+
+@pytest.fixture
+def host(database: str, codex: Codex) -> Iterator[Host]:
+    with hub_and_host(database, codex.home.parent) as host:
+        yield host
 
 
 def is_put_in(item: Json) -> bool:
@@ -272,3 +278,19 @@ def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command(codex, m
         shown = codex.resume(told["native_session_id"])
         assert [cut_as(item, other) for item, other in zip(ours, shown, strict=True)] == shown
         host.refused("gone_on", *pull, "--undo")
+
+
+@pytest.mark.parametrize("name", ["claude_code/parallel.jsonl", "opencode/turns.json", "gemini/turns.jsonl"])
+def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command_and_comes_back(codex, host, name, tmp_path):
+    file = Path(shutil.copy(SAMPLES / name, tmp_path))  # less the files of sub-agents beside it
+    session = host.pushed(file, "relay")
+    told = host.json("pull", session, "--to", "codex", "--install", "--cwd", codex.work)
+    assert told["command"] == ["codex", "resume", told["native_session_id"]]
+    [path] = codex.home.rglob("rollout-*.jsonl")
+    records = tuple(path.read_bytes().splitlines(keepends=True))
+    assert codex.resume(told["native_session_id"]) == live(records)
+    host.refused("gone_on", "pull", session, "--to", "codex", "--undo")
+    back = host.json("push", told["native_session_id"], "--project", "relay")
+    assert back["session_id"] == session
+    assert back["appended"] == len(read(path.read_bytes().splitlines(keepends=True)).messages) - len(read(records).messages)
+    assert host.json("push", told["native_session_id"], "--project", "relay")["appended"] == 0
