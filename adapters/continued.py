@@ -48,9 +48,13 @@ def looks_written(conversion: Conversion) -> bool:
 
 def record_names(agent: str, native_id: str, meta: Json, messages: Sequence[Json]) -> list[str]:
     """Return the names of the records that the agent's writer makes of messages today, in order."""
+    return [name_of(agent, message.native_id) for message in _records(agent, native_id, meta, messages)]
+
+
+def _records(agent: str, native_id: str, meta: Json, messages: Sequence[Json]) -> list[Message]:
     written = WRITERS[agent].write(Session(meta, tuple(messages)), Target(session_id=native_id))
     lines = [record if isinstance(record, bytes) else dump(record).encode() + b"\n" for record in written.records]
-    return [name_of(agent, message.native_id) for message in READERS[agent].read(lines).messages]
+    return READERS[agent].read(lines).messages
 
 
 def name_of(agent: str, native_id: str) -> str:
@@ -73,8 +77,9 @@ def continued(conversion: Conversion, native_id: str, meta: Json, messages: Sequ
     def names(count: int) -> list[str]:
         return record_names(agent, native_id, meta, messages[:count])
 
-    written = names(len(messages))
-    known, has = set(written), names_in(conversion)
+    records = _records(agent, native_id, meta, messages)
+    written = [name_of(agent, record.native_id) for record in records if record.body["role"] != "system"]  # made up, if at all
+    known, has = {name_of(agent, record.native_id) for record in records}, names_in(conversion)
     new = tuple(message for message in conversion.messages if name_of(agent, message.native_id) not in known)
     missing = next((name for name in written if name not in has), None)
     if missing is None:

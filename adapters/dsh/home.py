@@ -40,6 +40,7 @@ class Home:
     lines: dict[int, Parsed] = field(default_factory=dict)
     of_message: dict[int, int] = field(default_factory=dict)
     foreign: list[int] = field(default_factory=list)
+    spoken: set[int] = field(default_factory=set)  # the numbers of the lines that are messages
     records: int = 0  # native records of this agent, those that a newer one replaces among them
     clashes: bool = False  # two messages claim one line: they are of two logs
 
@@ -114,8 +115,8 @@ def _add_message(home: Home, message: Json, index: int) -> None:
     if parsed is None:
         home.foreign.append(index)
         return
-    if number in home.of_message.values():
-        home.clashes = True
+    home.clashes = home.clashes or number in home.spoken
+    home.spoken.add(number)
     home.lines[number] = parsed
     home.of_message[index] = number
 
@@ -141,7 +142,7 @@ def _add_natives(home: Home, entry: Json, at: int, report: Report) -> None:
             report.note("dropped", "lines/unreadable", "a native record that names no line", f"entry {at + 1}")
             continue
         home.records += 1
-        if number not in home.of_message.values():
+        if number not in home.spoken:
             home.lines[number] = parsed
 
 
