@@ -23,10 +23,11 @@ from eventstore.entries import entries
 from eventstore.errors import SessionDeleted, TooLarge
 from eventstore.read import Reader
 from eventstore.settings import Settings
-from eventstore.views import subagents
+from eventstore.views import RELATED_MAX, subagents
 from eventstore.wire.codec import dump, parse, quote
 
 PIECE_CHARS = 256 * 1024
+MORE_SUBAGENTS = f"sub-agents after the first {RELATED_MAX}, if there are more: export each by itself"
 
 
 @dataclass
@@ -59,10 +60,11 @@ class Exporter:
             row = await self._reader.session_row(session_id)
             if row["deleted_seq"] is not None:
                 raise SessionDeleted(session_id=session_id)
-            names = [session_id, *(child for child, _, _ in await subagents(self._database, row))]
-            gathered = await self._gather(names)
+            started = await subagents(self._database, row)
+            gathered = await self._gather([session_id, *(child for child, _, _ in started)])
             target = replace(target, now_ms=time.time_ns() // 1_000_000)
-            return await anyio.to_thread.run_sync(_answer, gathered, agent, target, log_id)
+            more = [MORE_SUBAGENTS] if len(started) == RELATED_MAX else []
+            return await anyio.to_thread.run_sync(_answer, gathered, agent, target, log_id, more)
 
     async def _gather(self, session_ids: Sequence[str]) -> list[Gathered]:
         """Read sessions whole. Raises TooLarge when they are together."""
@@ -93,7 +95,7 @@ class Exporter:
         return told[0], told[1:]
 
 
-def _answer(gathered: list[Gathered], agent: str, target: Target, log_id: str) -> list[bytes]:
+def _answer(gathered: list[Gathered], agent: str, target: Target, log_id: str, more: list[str]) -> list[bytes]:
     session, *children = map(_session, gathered)
     children = [linked(child, one.session_id) for child, one in zip(children, gathered[1:], strict=True)]
     target = replace(target, session_id=name_out(gathered[0].session_id, gathered[0].meta, gathered[0].ancestors))
@@ -108,7 +110,7 @@ def _answer(gathered: list[Gathered], agent: str, target: Target, log_id: str) -
         "native_session_id": written.session_id,
         "head_seq": gathered[0].head_seq,
         "purged": sum(one.purged for one in gathered),
-        "left_out": left_out,
+        "left_out": more + left_out,
         "report": written.report,
         "subagents": [
             {"session_id": one.session_id, "native_session_id": child.session_id, "report": child.report} for one, child in started

@@ -30,9 +30,21 @@ async def test_an_unknown_path_and_a_wrong_method_are_told_apart(hub: HubProcess
     async with hub.client() as http:
         lost, wrong = await http.get("/v1/nothing"), await http.put("/v1/log")
     assert (lost.status_code, lost.json()["code"]) == (404, "no_such_route")
-    assert (wrong.status_code, wrong.json()["code"], wrong.headers["allow"]) == (405, "method_not_allowed", "GET")
+    assert (wrong.status_code, wrong.json()["code"], wrong.headers["allow"]) == (405, "method_not_allowed", "GET, HEAD")
     assert lost.headers["content-type"] == "application/problem+json"
     assert lost.headers["x-request-id"] == lost.json()["request_id"]
+
+
+async def test_head_is_get_without_a_body_where_getting_only_reads(hub: HubProcess):
+    async with hub.client() as http:
+        session_id = (await http.post("/v1/sessions", json={"project_id": "p"})).json()["session_id"]
+        for path in ("/healthz", "/readyz", "/openapi.json", "/v1/log", f"/v1/sessions/{session_id}"):
+            head, got = await http.head(path), await http.get(path)
+            assert (head.status_code, head.content) == (200, b"")
+            assert head.headers["content-type"] == got.headers["content-type"]
+        assert (await http.head("/v1/sessions/ses_none")).status_code == 404
+        assert (await http.head(f"/v1/sessions/{session_id}/events")).status_code == 405
+        assert (await http.head("/v1/import")).status_code == 405
 
 
 async def test_a_host_or_origin_that_is_not_served_is_refused(hub: HubProcess):

@@ -50,7 +50,9 @@ class _Methods:
     """One path: picks the operation by its method."""
 
     def __init__(self, path: str, operations: dict[str, Operation]) -> None:
-        self._path, self._operations = path, operations
+        self._path = path
+        get = operations.get("GET")
+        self._operations = operations | ({"HEAD": get} if get and get.answers_head else {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["tasuki.log"]["route"] = self._path

@@ -28,6 +28,11 @@ class Operation:
     needs: tuple[str, ...] = ()
     is_open: bool = False
 
+    @property
+    def answers_head(self) -> bool:
+        """Whether HEAD is answered as GET without a body: not where GET writes, nor where it never ends."""
+        return self.method == "GET" and self.answer not in ("Forked", "text/event-stream")
+
 
 _CURSOR = {
     "after_seq": "Only what has a larger seq; 0 reads from the start.",
