@@ -18,7 +18,7 @@ from eventstore.wire.codec import parse
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("cli/samples/*.jsonl", "tests/samples/claude_code/*.jsonl", "tests/samples/opencode/*.json")
 SAMPLES = {path: path.read_bytes() for pattern in FOLDERS for path in sorted(ROOT.glob(pattern))}
-AGENTS = ("claude-code", "hermes", "opencode")
+AGENTS = ("claude-code", "codex", "hermes", "opencode")
 _projects = count(1)
 
 
