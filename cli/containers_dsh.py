@@ -16,7 +16,19 @@ from adapters.written import Written
 from cli.containers_sqlite import UnreadableContainer, put
 from cli.zstd_frames import frames, is_compressed, pack
 
-__all__ = ["AGENT", "Listed", "frame_problems", "home", "is_compressed", "logs_in", "newest", "packed", "read_lines", "version_for"]
+__all__ = [
+    "AGENT",
+    "Listed",
+    "frame_problems",
+    "home",
+    "is_compressed",
+    "logs_in",
+    "newest",
+    "packed",
+    "read_lines",
+    "tears",
+    "version_for",
+]
 
 SUFFIXES = (".zstd", ".zst")
 FIRST_FRAME = "the first frame is not exactly one header line"
@@ -66,6 +78,11 @@ def read_lines(path: Path) -> list[bytes]:
             raise UnreadableContainer(f"{path} is no log of DeepSeek Harness: {unpacked[0].problem or 'it holds nothing'}.")
         raw = b"".join(frame.content for frame in unpacked)
     return _lines(raw)
+
+
+def tears(path: Path) -> list[str]:
+    """Return what of a compressed log could not be unpacked."""
+    return [f"{path.name}: {frame.problem}" for frame in frames(path.read_bytes()) if frame.problem] if is_compressed(path) else []
 
 
 def packed(lines: Sequence[bytes]) -> bytes:

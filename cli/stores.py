@@ -8,7 +8,7 @@ agent more that keeps files is a line in `FILES`.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -22,7 +22,7 @@ from adapters.gemini.records import AGENT as GEMINI
 from adapters.registry import LINES_LOOKED_AT, READERS, identify
 from cli import stores_claude_code, stores_codex, stores_database, stores_dsh, stores_gemini
 from cli.containers_dsh import AGENT as DSH
-from cli.containers_dsh import is_compressed, read_lines
+from cli.containers_dsh import is_compressed, read_lines, tears
 from cli.source import NoSuchFile, NoSuchNativeSession, Source
 from cli.stores_claude_code import CLAUDE_CODE, claude_home, link_of
 from cli.stores_database import CONTAINERS
@@ -119,7 +119,8 @@ def load(source: Source, call_ids: Mapping[str, str] | None = None, *, is_final:
     if source.session_id:
         conversion = stores_database.read_session(source.path, source.agent, source.session_id, is_final=is_final)
         return Loaded(source, source.session_id, starter_of(conversion), conversion)
-    return loaded_of(source, lines_of(source.path), call_ids, is_final=is_final)
+    loaded = loaded_of(source, lines_of(source.path), call_ids, is_final=is_final)
+    return replace(loaded, conversion=stores_database.with_problems(loaded.conversion, tears(source.path)))
 
 
 def loaded_of(source: Source, lines: list[bytes], call_ids: Mapping[str, str] | None = None, *, is_final: bool = True) -> Loaded:

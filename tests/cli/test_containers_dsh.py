@@ -17,7 +17,7 @@ from cli.containers_sqlite import UnreadableContainer
 from cli.install_dsh import LOCK, DshStore
 from cli.install_store import NotInstalled, SessionInTheWay, StoreHeld
 from cli.source import Source
-from cli.stores import all_sources, load, source_of, subagents_of
+from cli.stores import all_sources, load, of_file, source_of, subagents_of
 from cli.zstd_frames import frames, pack
 from eventstore.errors import StoreError
 from eventstore.wire.codec import parse
@@ -52,6 +52,15 @@ def test_what_is_appended_is_one_more_frame_and_all_of_them_are_read(tmp_path: P
     path.write_bytes(pack(lines()) + pack([b'{"torn'])[:-3])
     assert read_lines(path)[: len(lines())] == lines()
     assert frame_problems(path.read_bytes()) == ["a torn frame at the end"]
+
+
+def test_that_the_end_of_a_log_is_torn_is_told(tmp_path: Path):
+    path = tmp_path / "log.zstd"
+    path.write_bytes(pack([lines()[0], lines()[1], b"".join(lines()[2:])])[:-3])
+    told = load(of_file(path)).conversion.report["warnings"]
+    assert any("torn frame" in item["reason"] for item in told)
+    path.write_bytes(pack([lines()[0], b"".join(lines()[1:])]))
+    assert load(of_file(path)).conversion.report["warnings"] == []
 
 
 def test_one_frame_for_all_is_what_the_agent_refuses():
