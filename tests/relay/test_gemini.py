@@ -300,6 +300,15 @@ def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command_and_push
     lines = file.read_bytes().splitlines(keepends=True)
     assert_all_was_shown(gemini.resume(told["native_session_id"]), lines)
     host.refused("gone_on", "pull", session, "--to", "gemini", "--undo")
+    back = host.json("push", told["native_session_id"], "--agent", "gemini", "--project", f"{name}-{is_new}")
+    assert (back["session_id"], back["skipped"]) == (session, 0)
+    out = gemini.home / "back.jsonl"
+    host.json("pull", session, "--to", "messages", "-o", out)
+    said = [line for line in map(json.loads, out.read_text("utf-8").splitlines()) if "role" in line]
+    new = [
+        line["content"] for line in said if line["metadata"]["agent_source"] == "gemini" and line["metadata"]["origin"] != "harness"
+    ]
+    assert new == [MARKER, ANSWER]
 
 
 def test_a_session_of_gemini_of_long_ago_is_not_deleted_when_it_goes_home(gemini, host):
