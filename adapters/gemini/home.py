@@ -70,11 +70,12 @@ class Home:
     lines: list[HomeLine] = field(default_factory=list)
     of_message: dict[int, Place] = field(default_factory=dict)
     foreign: list[int] = field(default_factory=list)
+    by_number: dict[int, list[HomeLine]] = field(default_factory=lambda: defaultdict(list))
 
     def record_of(self, index: int, message: Json) -> Json:
         """The record of a message that is at home."""
         place, native_id = self.of_message[index], metadata_of(message).get("native_id")
-        found = (line.message_at(place.item) for line in self.lines if line.number == place.line)
+        found = (line.message_at(place.item) for line in self.by_number[place.line])
         return next(record for record in found if record.get("id") == native_id)
 
 
@@ -186,11 +187,10 @@ def _settle(home: Home, places: dict[int, Place], messages: Sequence[Json], repo
     """Tell which messages are at home, and which are not (law 3)."""
     ids: dict[Place, set[Any]] = defaultdict(set)
     wanted = set(places.values())
-    by_number = defaultdict(list)
     for line in home.lines:
-        by_number[line.number].append(line)
+        home.by_number[line.number].append(line)
     for place in wanted:
-        ids[place] = {line.message_at(place.item).get("id") for line in by_number[place.line]}
+        ids[place] = {line.message_at(place.item).get("id") for line in home.by_number[place.line]}
     for index, message in enumerate(messages):
         named = places.get(index)
         if named is not None and metadata_of(message).get("native_id") in ids[named] - {None}:
