@@ -22,6 +22,7 @@ _opencode_id = re.compile(r"msg_[0-9a-f]{12}([0-9A-Za-z]{14})")
 # How records that a writer made look, where they can be told from the agent's own at a glance; elsewhere any session may hold some.
 _LOOKS_WRITTEN: Mapping[str, Callable[[Conversion], bool]] = {
     "claude-code": lambda one: any(_made_uuid.fullmatch(message.native_id) for message in one.messages[:64]),
+    "dsh": lambda one: any(_made_uuid.fullmatch(message.native_id) for message in one.messages[:64]),
     "gemini": lambda one: any(_made_uuid.fullmatch(message.native_id) for message in one.messages[:64]),
     "hermes": lambda one: one.meta.get("source") in ("import", "subagent"),
     "opencode": lambda one: any(message.native_id.startswith("msg_0000") for message in one.messages[:64]),

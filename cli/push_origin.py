@@ -5,6 +5,7 @@ Asked only for sessions that hold records as our writers make them. What was fou
 """
 
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 from adapters.continued import looks_written, names_in, record_names
 from adapters.conversion import Json
@@ -14,6 +15,7 @@ from cli.stores import Loaded
 
 PAGE_MAX = 1000
 FIRST_MESSAGES = 32
+_beginnings: WeakKeyDictionary[Hub, dict[str, list[Json]]] = WeakKeyDictionary()
 
 
 def find_origin(hub: Hub, loaded: Loaded, project_id: str) -> str:
@@ -22,7 +24,7 @@ def find_origin(hub: Hub, loaded: Loaded, project_id: str) -> str:
         return ""
     listed = list(_sessions(hub, project_id))
     for one in listed:
-        if push_marks.name_of(loaded) in _by(one["meta"]):
+        if _names_it(one["meta"], push_marks.name_of(loaded)):
             return str(one["session_id"])
     if any(_is_own(one, loaded) for one in listed):
         return ""
@@ -30,13 +32,26 @@ def find_origin(hub: Hub, loaded: Loaded, project_id: str) -> str:
     best, shared_most = "", 0
     for one in reversed(listed):  # the oldest first: of a session and its fork, which begin alike, the one that has more
         session_id = str(one["session_id"])
-        begin = messages_of(hub, session_id, FIRST_MESSAGES)
+        if one["meta"].get("agent_source") == loaded.conversion.agent:
+            continue  # the agent's own goes home under its own id
+        begin = _beginning(hub, session_id)
         if not has.intersection(_names(loaded, one["meta"], begin)):
             continue
         shared = len(has.intersection(_names(loaded, one["meta"], messages_of(hub, session_id))))
         if shared > shared_most:
             best, shared_most = session_id, shared
     return best
+
+
+def _beginning(hub: Hub, session_id: str) -> list[Json]:
+    """The first messages of a session; asked for once, since they stay when they are so many."""
+    known = _beginnings.setdefault(hub, {})
+    if session_id not in known:
+        begin = messages_of(hub, session_id, FIRST_MESSAGES)
+        if len(begin) < FIRST_MESSAGES:
+            return begin
+        known[session_id] = begin
+    return known[session_id]
 
 
 def messages_of(hub: Hub, session_id: str, count_max: int = 0) -> list[Json]:
@@ -65,9 +80,10 @@ def _names(loaded: Loaded, meta: Json, messages: list[Json]) -> list[str]:
     return record_names(loaded.conversion.agent, loaded.native_id, meta, messages)
 
 
-def _by(meta: Json) -> Json:
+def _names_it(meta: Json, name: str) -> bool:
+    """Was the agent's session pushed to this one, or to a fork of it, before?"""
     by = push_marks.pushed_in(meta).get("by")
-    return by if isinstance(by, dict) else {}
+    return bool(push_marks.newest_of(meta, name)) or (isinstance(by, dict) and name in by)
 
 
 def _is_own(one: Json, loaded: Loaded) -> bool:
