@@ -18,7 +18,7 @@ from eventstore.wire.codec import parse
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("cli/samples/*.jsonl", "tests/samples/claude_code/*.jsonl", "tests/samples/opencode/*.json")
 SAMPLES = {path: path.read_bytes() for pattern in FOLDERS for path in sorted(ROOT.glob(pattern))}
-AGENTS = ("claude-code", "codex", "hermes", "opencode")
+AGENTS = ("claude-code", "codex", "dsh", "gemini-cli", "hermes", "opencode")  # folders of the corpus
 _projects = count(1)
 
 
@@ -37,7 +37,8 @@ async def origin(open_hub: HubProcess) -> AsyncIterator[Rest]:
 @pytest.fixture(scope="module")
 def files(corpus: Path) -> dict[str, bytes]:
     """The real files whose agent a reader knows, by name."""
-    found = [path for agent in AGENTS for path in sorted((corpus / agent).rglob("*.json*")) if "storage" not in path.parts]
+    paths = [path for agent in AGENTS for path in sorted((corpus / agent).rglob("*.json*"))]
+    found = [path for path in paths if "storage" not in path.parts and path.suffix != ".zstd"]
     if not found:
         pytest.skip(f"no sessions of {', '.join(AGENTS)} in {corpus}")
     return {path.name: path.read_bytes() for path in found}
