@@ -30,7 +30,10 @@ class ClaudeCodeStore(FileStore):
                     f"Claude Code has session {written.session_id} already, for another working directory: {other}. Give --cwd as"
                     " it is there, or --session-id for an id of its own."
                 )
-        return "/".join(("projects", self._project, *rest))
+        return self.place_of(written.path)
+
+    def place_of(self, name: str) -> str:
+        return "/".join(("projects", self._project, *name.split("/")[2:]))
 
 
 def _project(projects: Path, cwd: str) -> str:

@@ -30,6 +30,10 @@ class FileStore:
         """Where a session belongs below the folder, with `/`. Raises SessionInTheWay where the agent has it elsewhere."""
         return written.path
 
+    def place_of(self, name: str) -> str:
+        """Where a file that the writer named belongs below the folder, with `/`."""
+        return name
+
     def content_of(self, written: Written) -> tuple[bytes, list[str]]:
         """What is in a session's file, and what it cannot hold. Raises NotInstalled."""
         return WRITERS[self._agent].file(written.records)
@@ -48,6 +52,7 @@ class FileStore:
             left_out += lost
             if one.sidecar is not None:
                 files[path.rpartition(".")[0] + ".meta.json"] = dump(one.sidecar).encode()
+            files |= {self.place_of(name): content for name, content in one.beside}
         meant = [message.append_id for message in READERS[self._agent].read(written.records).messages]
         names = tuple(files)
         half_done = tuple(_digest({name: files[name] for name in names[at:]}) for at in range(1, len(names)))

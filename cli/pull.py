@@ -152,6 +152,8 @@ def _write_files(written: Written, output: Path) -> list[str]:
             drafts.write(path, one.records)
             if one.sidecar is not None:
                 drafts.write(path.with_suffix(".meta.json"), [dump(one.sidecar).encode()])
+            for name, content in one.beside:
+                drafts.write(path.with_suffix("").joinpath(*name.split("/")[-2:]), [content])
         drafts.put()
     return []
 

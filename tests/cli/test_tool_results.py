@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.claude_code.names import project_key
 from adapters.claude_code.side_files import PART_CHARS
 
 SAMPLE = Path(__file__).resolve().parents[2] / "cli" / "samples" / "relay-timer.jsonl"
@@ -54,6 +55,20 @@ def test_a_conversion_carries_them_through_a_messages_file(cli, transcript, tmp_
     assert home.read_bytes() == SAMPLE.read_bytes()
     found = {path.name: path.read_bytes() for path in (home.with_suffix("") / "tool-results").iterdir()}
     assert found == FILES
+
+
+def test_a_pull_has_them_beside_the_transcript_in_a_file_and_in_the_store(cli, project, transcript, tmp_path):
+    session_id = cli.json("push", transcript, "--project", project)["session_id"]
+    out, work = tmp_path / "out.jsonl", tmp_path / "work"
+    work.mkdir()
+    cli.json("pull", session_id, "--to", "claude-code", "-o", out)
+    installed = cli.json("pull", session_id, "--to", "claude-code", "--install", "--cwd", work)
+    store = Path(installed["store"]) / "projects" / project_key(str(work)) / installed["native_session_id"]
+    for folder in (out.with_suffix(""), store):
+        assert {path.name: path.read_bytes() for path in (folder / "tool-results").iterdir()} == FILES
+    assert cli.json("push", installed["native_session_id"], "--agent", "claude-code", "--project", project)["appended"] == 0
+    cli.json("pull", session_id, "--to", "claude-code", "--undo")
+    assert not store.exists()
 
 
 def test_a_name_that_leads_elsewhere_is_no_file(cli, tmp_path):
