@@ -24,7 +24,7 @@ def clean(text: str, chars_max: int = TEXT_CHARS_MAX) -> str:
 
 
 def message_facts(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return what views need of a message: model, agent, origin, status, names of the tools called, tokens."""
+    """Return what views need of a message: model, agent, origin, status, names of the tools called, tokens, of which reply."""
     metadata = fields.get("metadata") or {}
     facts: dict[str, Any] = {}
     for name in ("model", "agent_source", "origin", "status"):
@@ -39,6 +39,8 @@ def message_facts(fields: dict[str, Any]) -> dict[str, Any]:
     if isinstance(usage, dict):
         counts = {name: usage[name].as_int() for name in _usage_names if isinstance(usage.get(name), Number)}
         facts |= {name: count for name, count in counts.items() if count is not None and 0 <= count <= TOKENS_MAX}
+        if isinstance(metadata.get("reply_id"), str):
+            facts["reply_id"] = clean(metadata["reply_id"])
     return facts
 
 

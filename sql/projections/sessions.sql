@@ -1,4 +1,4 @@
--- sessions, version 2: one row a session, as its events leave it.
+-- sessions, version 3: one row a session, as its events leave it.
 -- The table and its fold are named without a schema: a rebuild makes both beside the live ones and swaps them.
 -- Ranges must follow each other without gap or overlap. Reads derived facts only, never a payload.
 
@@ -20,8 +20,11 @@ create table sessions (
     tool_count      bigint not null default 0,
     snapshot_count  bigint not null default 0,
     fork_count      bigint not null default 0,
-    input_tokens    bigint not null default 0, -- where messages say so
+    input_tokens    bigint not null default 0, -- where messages say so; of a reply's messages, which each repeat it, once
     output_tokens   bigint not null default 0,
+    reply_id        text,                      -- of the newest message of a reply, and what it counted
+    reply_input     bigint not null default 0,
+    reply_output    bigint not null default 0,
     tools           text[] not null default '{}', -- names of tools called, sorted, at most 200
     models          text[] not null default '{}',
     first_message_at timestamptz,
@@ -43,8 +46,9 @@ create function fold_sessions(from_seq bigint, to_seq bigint) returns void langu
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 declare
     _creates boolean;
+    _replies boolean;
 begin
-    select bool_or(l.kind in ('session.created', 'session.forked')) into _creates
+    select bool_or(l.kind in ('session.created', 'session.forked')), bool_or(l.facts ? 'reply_id') into _creates, _replies
       from store.log l
      where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq;
 
@@ -100,8 +104,8 @@ begin
                    count(*) filter (where l.role = 'assistant')                    as assistant_count,
                    count(*) filter (where l.role = 'tool')                         as tool_count,
                    count(*) filter (where l.kind = 'snapshot.created')             as snapshot_count,
-                   coalesce(sum((l.facts ->> 'input_tokens')::bigint), 0)::bigint  as input_tokens,
-                   coalesce(sum((l.facts ->> 'output_tokens')::bigint), 0)::bigint as output_tokens,
+                   coalesce(sum((l.facts ->> 'input_tokens')::bigint) filter (where not l.facts ? 'reply_id'), 0)::bigint  as input_tokens,
+                   coalesce(sum((l.facts ->> 'output_tokens')::bigint) filter (where not l.facts ? 'reply_id'), 0)::bigint as output_tokens,
                    store.flat_names(jsonb_agg(l.facts -> 'tools') filter (where l.facts ? 'tools')) as tools,
                    array_agg(distinct l.facts ->> 'model') filter (where l.facts ? 'model')         as models,
                    min(l.created_at) filter (where l.kind = 'message.appended')    as first_message_at,
@@ -115,4 +119,30 @@ begin
              group by l.session_no) e
       left join store.log m on m.session_no = e.session_no and m.seq = e.meta_seq
      where s.session_no = e.session_no;
+
+    if _replies then  -- the last message of a run counts for all of it; one that goes on replaces what was counted
+        update sessions s
+           set input_tokens  = s.input_tokens + r.input_tokens - case when s.reply_id = r.first_id then s.reply_input else 0 end,
+               output_tokens = s.output_tokens + r.output_tokens - case when s.reply_id = r.first_id then s.reply_output else 0 end,
+               reply_id      = r.last_id,
+               reply_input   = r.last_input,
+               reply_output  = r.last_output
+          from (select m.session_no,
+                       sum(m.input_tokens) filter (where m.is_last)::bigint  as input_tokens,
+                       sum(m.output_tokens) filter (where m.is_last)::bigint as output_tokens,
+                       (array_agg(m.reply_id order by m.seq))[1]             as first_id,
+                       (array_agg(m.reply_id order by m.seq desc))[1]        as last_id,
+                       (array_agg(m.input_tokens order by m.seq desc))[1]    as last_input,
+                       (array_agg(m.output_tokens order by m.seq desc))[1]   as last_output
+                  from (select l.session_no, l.seq, l.facts ->> 'reply_id'                as reply_id,
+                               coalesce((l.facts ->> 'input_tokens')::bigint, 0)          as input_tokens,
+                               coalesce((l.facts ->> 'output_tokens')::bigint, 0)         as output_tokens,
+                               lead(l.facts ->> 'reply_id') over (partition by l.session_no order by l.seq)
+                                   is distinct from l.facts ->> 'reply_id'                as is_last
+                          from store.log l
+                         where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq
+                           and l.facts ? 'reply_id') m
+                 group by m.session_no) r
+         where s.session_no = r.session_no;
+    end if;
 end $$;

@@ -296,7 +296,7 @@ def test_a_fork_begins_with_what_it_inherits_and_its_parent_counts_it(log: SqlLo
 
 
 @plant("fold_sessions", "s.input_tokens + e.input_tokens", "e.input_tokens")
-@plant("fold_sessions", "sum((l.facts ->> 'output_tokens')::bigint)", "max((l.facts ->> 'output_tokens')::bigint)")
+@plant("fold_sessions", "sum((l.facts ->> 'output_tokens')::bigint) filter", "max((l.facts ->> 'output_tokens')::bigint) filter")
 @plant("fold_sessions", "least(s.first_message_at, e.first_message_at)", "e.first_message_at")
 @plant("fold_sessions", "greatest(s.last_message_at, e.last_message_at)", "s.last_message_at")
 @plant("fold_sessions", "greatest(s.updated_at, e.updated_at)", "s.updated_at")
@@ -320,6 +320,32 @@ def test_what_messages_say_of_models_tools_and_tokens_adds_up(log: SqlLog):
     assert [session[name] for name in ("first_message_at", "last_message_at", "updated_at")] == times
     log.seqs(log.said("a", facts={"tools": [f"t{number:03}" for number in range(300)]}))
     assert len(log.one("find_session", session_id="a")["tools"]) == 200
+
+
+@plant("fold_sessions", "case when s.reply_id = r.first_id then s.reply_input else 0 end", "0")
+@plant("fold_sessions", "case when s.reply_id = r.first_id then s.reply_output else 0 end", "s.reply_output")
+@plant("fold_sessions", "is distinct from l.facts", "= l.facts")
+@plant("fold_sessions", "over (partition by l.session_no order by l.seq)", "over (order by l.seq)")
+@plant("fold_sessions", "m.reply_id order by m.seq))[1]", "m.reply_id order by m.seq desc))[1]")
+@plant("fold_sessions", "m.input_tokens order by m.seq desc))[1]", "m.input_tokens order by m.seq))[1]")
+def test_of_a_reply_whose_messages_each_repeat_what_it_cost_the_newest_counts(log: SqlLog):
+    log.begin("a", "b")
+
+    def said(name: str, reply: str | None, tokens: int):
+        facts = {"input_tokens": 10 * tokens, "output_tokens": tokens}
+        return log.said(name, facts=facts | ({"reply_id": reply} if reply else {}))
+
+    def counted(name: str) -> tuple[int, int]:
+        session = log.one("find_session", session_id=name)
+        return session["input_tokens"], session["output_tokens"]
+
+    log.seqs(said("a", "r1", 1), said("b", "r1", 100), said("a", "r1", 2), said("a", None, 5))
+    assert (counted("a"), counted("b")) == ((70, 7), (1000, 100))
+    log.seqs(said("a", "r1", 3), said("a", "r2", 1), said("a", "r2", 4))
+    assert counted("a") == (120, 12)
+    log.seqs(said("a", "r2", 5))
+    log.seqs(said("a", "r1", 1), said("b", "r2", 1))
+    assert (counted("a"), counted("b")) == ((140, 14), (1010, 101))
 
 
 # --- for people with psql

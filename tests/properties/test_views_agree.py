@@ -58,6 +58,8 @@ def message(draw: random.Random) -> dict[str, Any]:
         names = draw.sample(["bash", "read", "write", "grep"], draw.randint(0, 3))
         made["tool_calls"] = [{"id": n, "type": "function", "function": {"name": n, "arguments": "{}"}} for n in names]
         made["metadata"] = {"model": draw.choice(["m1", "m2"]), "usage": {"input_tokens": draw.randint(0, 99)}}
+        if draw.random() < 0.7:
+            made["metadata"]["reply_id"] = draw.choice(["r1", "r2"])
     return made
 
 
@@ -69,7 +71,15 @@ def folded(events: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     for event in events:
         name, kind, payload, seq = event["session_id"], event["kind"], event["payload"], event["seq"]
         if kind in ("session.created", "session.forked"):
-            sessions[name] = {"meta": payload.get("meta", {}), "messages": 0, "snapshots": 0, "forks": 0, "tools": set(), "in": 0}
+            sessions[name] = {
+                "meta": payload.get("meta", {}),
+                "messages": 0,
+                "snapshots": 0,
+                "forks": 0,
+                "tools": set(),
+                "in": 0,
+                "reply": ("", 0),
+            }
             sessions[name] |= {"deleted": False, "head": 0}
             if kind == "session.forked" and "parent_session_id" in payload:
                 parent = payload["parent_session_id"]
@@ -90,8 +100,12 @@ def folded(events: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
             one["messages"], one["head"] = one["messages"] + 1, seq
             head_of[name].append((seq, seq))
             one["tools"] |= {call["function"]["name"] for call in payload.get("tool_calls") or []}
-            usage = (payload.get("metadata") or {}).get("usage") or {}
-            one["in"] += usage.get("input_tokens", 0)
+            metadata = payload.get("metadata") or {}
+            tokens = (metadata.get("usage") or {}).get("input_tokens", 0)
+            one["in"] += tokens
+            if "reply_id" in metadata:  # the newest of a reply counts for all of it
+                one["in"] -= one["reply"][1] if one["reply"][0] == metadata["reply_id"] else 0
+                one["reply"] = (metadata["reply_id"], tokens)
     return sessions
 
 
