@@ -45,6 +45,8 @@ class Contents:
 def is_database(path: Path) -> bool:
     """Is it a SQLite file?"""
     try:
+        if not path.is_file():
+            return False  # a pipe would be waited for
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError:
@@ -79,9 +81,12 @@ def rows(database: sqlite3.Connection, agent: str, query: str, values: Mapping[s
 def put(path: Path, content: bytes) -> None:
     """Write a file beside its place and put it there in one step."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    Path(name).replace(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 @contextmanager

@@ -18,9 +18,11 @@ from cli.containers_dsh import AGENT as DSH
 from cli.containers_dsh import name_for, version_for
 from cli.containers_sqlite import is_database
 from cli.convert_stream import LINES, Converted, convert_lines
+from cli.outputs import keep_apart, place_of
 from cli.report_view import is_lossy, show_report
 from cli.stores import AGENTS, Source, load, of_file, subagents_of
 from cli.terminal import Screen, counted
+from eventstore.errors import InvalidSettings
 from eventstore.redact import Redactor
 from eventstore.settings import load_settings
 from eventstore.wire.codec import dump
@@ -55,6 +57,16 @@ def register(verbs: Any) -> None:
 
 
 def run_convert(options: argparse.Namespace) -> int:
+    keep_apart(options.input, options.output, options.report)
+    options.output = place_of(options.output)
+    try:
+        return _run(options)
+    except OSError as error:
+        where = error.filename2 or error.filename or options.output
+        raise InvalidSettings(f"{where} cannot be written: {error.strerror or 'no reason given'}.") from None
+
+
+def _run(options: argparse.Namespace) -> int:
     cleaner = Cleaner(Redactor(not options.no_redact, load_settings(os.environ).redaction_allow))
     provider, _, model = options.model.rpartition("/")
     now_ms = time.time_ns() // 1_000_000

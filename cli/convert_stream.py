@@ -123,13 +123,14 @@ class _Run:
 @contextmanager
 def _opened(source: Source, call_ids: Mapping[str, str]) -> Iterator[Reading]:
     try:
-        with source.path.open("rb") as file:
-            if source.agent == MESSAGES:
-                yield messages.Reading(_Lines(file))
-            else:
-                yield claude_code.Reading(_Lines(file), link_of(source, call_ids))
+        file = source.path.open("rb")
     except OSError as error:
         raise NoSuchFile(f"{source.path} cannot be read: {error.strerror or 'no reason given'}.") from None
+    with file:
+        if source.agent == MESSAGES:
+            yield messages.Reading(_Lines(file))
+        else:
+            yield claude_code.Reading(_Lines(file), link_of(source, call_ids))
 
 
 def _native_id(meta: Json) -> str:

@@ -17,6 +17,7 @@ from cli.cwd_map import mapped
 from cli.drafts import Drafts
 from cli.install import INSTALLERS, install, resume_command, spelled, undo
 from cli.installs import Journal
+from cli.outputs import keep_apart, place_of
 from cli.pull_session import Pulled, pull_session
 from cli.report_view import is_lossy, show_report
 from cli.terminal import Screen, counted
@@ -61,8 +62,11 @@ def register(verbs: Any) -> None:
 
 
 def run_pull(options: argparse.Namespace) -> int:
-    if not options.output and options.target not in INSTALLERS:
+    if options.output is None and options.target not in INSTALLERS:
         raise InvalidSettings(f"{options.target} has no store of its own: give -o FILE.")
+    keep_apart(options.output, options.report)
+    if options.output:
+        options.output = place_of(options.output)
     journal = Journal(load_settings(os.environ).data_path / "installs")
     if options.undo:
         return _undo(options, journal)

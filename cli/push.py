@@ -10,6 +10,7 @@ from adapters.registry import UnsupportedFormat
 from cli.client import Hub
 from cli.containers_sqlite import UnreadableContainer
 from cli.follow import Follower
+from cli.outputs import keep_apart
 from cli.push_session import Pushed, push_session
 from cli.source import NoSuchFile, NoSuchNativeSession
 from cli.stores import AGENTS, Loaded, all_sources, load, source_of, subagents_of
@@ -68,6 +69,7 @@ def run_push(options: argparse.Namespace) -> int:
             raise InvalidSettings("--report is for a push that ends, not for --follow.")
         with hub_of(options) as hub:
             return Follower(hub, options).run()
+    keep_apart(options.session, options.report)
     run = _Run(options)
     with hub_of(options) as hub:
         hub.get("/healthz")  # nothing is read for a hub that is not there

@@ -1,6 +1,7 @@
 """Convert: a session's file of one agent into another's, without a hub, and home again as it was."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -120,3 +121,42 @@ def _asked(path: Path) -> list[str]:
     spoken = [line for line in values(path) if isinstance(line, dict) and line.get("role") == "user"]
     contents = [line["content"] for line in spoken]
     return [one if isinstance(one, str) else "".join(block.get("text", "") for block in one) for one in contents]
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_session_that_is_read_is_never_written_over(sample: Path, tmp_path: Path):
+    own, alias = tmp_path / "own.jsonl", tmp_path / "alias.jsonl"
+    own.write_bytes(sample.read_bytes())
+    alias.hardlink_to(own)
+    before = files_below(tmp_path)
+    for more in (
+        [own],
+        [alias],
+        [tmp_path / "out.jsonl", "--report", own],
+        [tmp_path / "o.jsonl", "--report", tmp_path / "o.jsonl"],
+    ):
+        done = convert("--to", "messages", own, *more)
+        assert (done.returncode, "named twice" in done.stderr) == (2, True), done.stderr
+    assert files_below(tmp_path) == before
+
+
+@pytest.mark.parametrize("target", ["messages", "codex", "dsh", "gemini", "claude-code"])
+def test_a_place_where_no_file_can_stand_is_said_in_one_line_and_nothing_is_left(sample: Path, tmp_path: Path, target: str):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(b"")
+    for place in ("pipe", "", "file/below", "."):
+        done = convert("--to", target, sample, tmp_path / place if place else "")
+        assert (done.returncode, done.stderr.count("\n"), "[invalid_settings]" in done.stderr) == (2, 1, True), (place, done.stderr)
+    assert convert("--to", target, sample, tmp_path / "out", "--report", tmp_path / "no" / "report").stderr.count("\n") == 1
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "out", "pipe"]
+
+
+def test_an_output_behind_a_link_is_written_where_it_points_to(sample: Path, tmp_path: Path):
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "there.jsonl")
+    assert convert("--to", "messages", sample, tmp_path / "link.jsonl").returncode == 0
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert values(tmp_path / "there.jsonl")

@@ -1,6 +1,7 @@
 """`tasuki pull -o`: a session comes out of a hub in any agent's format, and home as it was, value by value."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -152,3 +153,13 @@ def test_working_directories_of_another_host_are_found_on_this_one(cli, project,
 def test_what_cannot_be_done_is_said_in_one_line(cli, arguments, code, exit_code):
     done = cli.run("pull", *arguments)
     assert (done.returncode, f"[{code}]" in done.stderr, done.stderr.count("\n")) == (exit_code, True, 1), done.stderr
+
+
+def test_a_file_that_is_no_file_or_is_named_twice_is_refused_in_one_line(cli):
+    os.mkfifo(cli.home / "pipe")
+    for place in ("pipe", "", "."):
+        done = cli.run("pull", "ses_none", "--to", "messages", "-o", place)
+        assert (done.returncode, "[invalid_settings]" in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
+    twice = cli.run("pull", "ses_none", "--to", "messages", "-o", "x.jsonl", "--report", "x.jsonl")
+    assert (twice.returncode, "named twice" in twice.stderr) == (2, True), twice.stderr
+    assert (cli.home / "pipe").is_fifo()

@@ -1,6 +1,7 @@
 """`tasuki push`: a session of an agent goes in whole, what is new of it when it has grown, and nothing twice."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -225,3 +226,16 @@ def test_all_pushes_what_there_is_and_says_what_it_left_out(cli, project, store)
     assert [session["appended"] for session in answer["sessions"]] == [17]
     assert len(answer["left_out"]) + len(answer["failed"]) == 2
     assert cli.json("push", "--all", "--project", project)["appended"] == 0
+
+
+def test_a_report_is_never_written_over_the_session(cli, project):
+    path = Path(shutil.copy(SAMPLE, cli.home / "own.jsonl"))
+    done = cli.run("push", path, "--project", project, "--report", "own.jsonl")
+    assert (done.returncode, "named twice" in done.stderr) == (2, True), done.stderr
+    assert path.read_bytes() == SAMPLE.read_bytes()
+
+
+def test_a_pipe_is_no_session_and_is_not_waited_for(cli, project):
+    os.mkfifo(cli.home / "pipe.jsonl")
+    done = cli.run("push", "pipe.jsonl", "--project", project)
+    assert (done.returncode, "[no_such_file]" in done.stderr) == (2, True), done.stderr
