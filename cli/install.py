@@ -113,7 +113,7 @@ def install(
         )
         journal.save(record)
         hold.put(plan, old.undo if old else None)
-    record = msgspec.structs.replace(record, digests=[plan.digest], undo=store.facts_after(undo))
+    record = msgspec.structs.replace(record, digests=[*plan.half_done, plan.digest], undo=store.facts_after(undo))
     journal.save(record)
     if store.read_back(plan.names) != plan.meant:
         _take_out(journal, store, record)
@@ -156,6 +156,8 @@ def _take_out(journal: Journal, store: Store, record: Record) -> bool:
             )
         if there:
             hold.take(record.names, record.undo, record.digests)
+        else:
+            hold.sweep(record.names, record.undo)
     journal.remove(record)
     return bool(there)
 

@@ -55,15 +55,17 @@ class FileStore:
             files |= {self.place_of(name): content for name, content in one.beside}
         meant = [message.append_id for message in READERS[self._agent].read(written.records).messages]
         names = tuple(files)
-        half_done = tuple(_digest({name: files[name] for name in names[at:]}) for at in range(1, len(names)))
-        return Plan(names, _digest(files), meant, left_out, [], files, half_done)
+        return Plan(names, _digest(files), meant, left_out, [], files, _half_done(files, self._there(names)))
 
     def digest(self, names: tuple[str, ...]) -> str:
-        found = {name: path.read_bytes() for name in names if (path := self.place / name).is_file()}
-        return _digest(found)
+        for name in names:  # an undo that was killed had put it aside
+            path = self.place / name
+            if _aside(path).is_file() and not path.exists():
+                _aside(path).replace(path)
+        return _digest(self._there(names))
 
     def undo_of(self, plan: Plan, old: Json | None) -> Json:
-        needed = {parent.as_posix(): None for name in plan.names for parent in reversed(Path(name).parents[:-1])}
+        needed = {parent.as_posix(): None for name in plan.names for parent in reversed(Path(name).parents)}
         missing = [folder for folder in needed if not (self.place / folder).exists()]
         return {"files": list(plan.names), "folders": [*(old["folders"] if old else ()), *missing]}
 
@@ -90,7 +92,7 @@ class FileStore:
         for name in names:
             path = self.place / name
             if path.is_file():
-                hidden = path.with_name(f".{path.name}.undo")
+                hidden = _aside(path)
                 path.replace(hidden)
                 aside.append((hidden, path))
         now_there = {path.relative_to(self.place).as_posix(): hidden.read_bytes() for hidden, path in aside}
@@ -100,6 +102,11 @@ class FileStore:
             raise GoneOn("The agent has written to the session since it was installed.")
         for hidden, _ in aside:
             hidden.unlink()
+        self.sweep(names, undo)
+
+    def sweep(self, names: tuple[str, ...], undo: Json) -> None:
+        for name in names:
+            _draft(self.place / name).unlink(missing_ok=True)
         remove_folders(self.place, undo["folders"])
 
     def facts_after(self, undo: Json) -> Json:
@@ -112,6 +119,31 @@ class FileStore:
         except OSError as error:
             raise NotInstalled(f"{self.place / names[0]} cannot be read back: {error.strerror or 'no reason given'}.") from None
 
+    def _there(self, names: tuple[str, ...]) -> dict[str, bytes]:
+        return {name: path.read_bytes() for name in names if (path := self.place / name).is_file()}
+
+
+def _half_done(files: Mapping[str, bytes], there: Mapping[str, bytes]) -> tuple[str, ...]:
+    """How the store may look on the way: the last files in place, the first not there yet, or gone already, or as they were."""
+    ways = []
+    for at in range(1, len(files)):
+        done = set(list(files)[at:])
+        ways.append(_digest({name: content for name, content in files.items() if name in done}))
+        ways.append(
+            _digest({name: files[name] if name in done else there[name] for name in files if name in done or name in there})
+        )
+    return tuple(dict.fromkeys(ways))
+
+
+def _aside(path: Path) -> Path:
+    """Where a file is while it is taken out."""
+    return path.with_name(f".{path.name}.undo")
+
+
+def _draft(path: Path) -> Path:
+    """Where a file is before it is put in place."""
+    return path.with_name(f".{path.name}.draft")
+
 
 def _digest(files: Mapping[str, bytes]) -> str:
     return digest_of([part for name, content in files.items() for part in (name.encode("utf-8", "surrogatepass"), content)])
@@ -119,7 +151,7 @@ def _digest(files: Mapping[str, bytes]) -> str:
 
 def _place(path: Path, content: bytes, *, is_ours: bool) -> None:
     """Write a file beside its place and put it there in one step. Raises FileExistsError unless what is there is ours."""
-    draft = path.with_name(f".{path.name}.draft")
+    draft = _draft(path)
     try:
         with draft.open("wb") as file:
             file.write(content)

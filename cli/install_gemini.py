@@ -9,7 +9,6 @@
 import json
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,13 +50,14 @@ class GeminiStore(FileStore):
         return super().undo_of(plan, old) | {"marker": marker if is_new else ""}
 
     def put(self, plan: Plan, old: Json | None) -> None:
-        super().put(plan, old)
-        marker = self.place / "tmp" / self._project / MARKER
+        marker = self.place / "tmp" / self._project / MARKER  # before the session: a session without it is not found
         if not marker.exists():
+            marker.parent.mkdir(parents=True, exist_ok=True)
             marker.write_text(self._cwd, "utf-8")
+        super().put(plan, old)
 
-    def take(self, names: tuple[str, ...], undo: Json, digests: Sequence[str]) -> None:
-        super().take(names, undo, digests)
+    def sweep(self, names: tuple[str, ...], undo: Json) -> None:
+        super().sweep(names, undo)
         marker = self.place / undo["marker"] if undo.get("marker") else None
         if marker and {path.name for path in marker.parent.glob("*")} == {MARKER}:
             marker.unlink()

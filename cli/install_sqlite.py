@@ -198,6 +198,9 @@ class Rows:
             self._delete(names)
             self._store.delete_rest(self._database, undo)
 
+    def sweep(self, names: tuple[str, ...], undo: Json) -> None:
+        """Nothing: what is not committed is not there."""
+
     def _delete(self, names: tuple[str, ...]) -> None:
         for name in reversed(names):
             for table in reversed(self._store.tables):

@@ -68,7 +68,7 @@ class Plan:
     left_out: list[str]
     notes: list[str]
     content: Any = field(repr=False)
-    half_done: tuple[str, ...] = ()  # digests of what is there when an install is killed midway
+    half_done: tuple[str, ...] = ()  # digests of what is there when an install, or its undo, is killed midway
 
 
 class Hold(Protocol):
@@ -88,6 +88,9 @@ class Hold(Protocol):
 
     def take(self, names: tuple[str, ...], undo: Json, digests: Sequence[str]) -> None:
         """Take out what `put` put in. Raises GoneOn where it is no longer as one of these digests says."""
+
+    def sweep(self, names: tuple[str, ...], undo: Json) -> None:
+        """Take out what an install left on its way that was killed before anything was in place."""
 
 
 class Store(Protocol):
