@@ -56,5 +56,5 @@ def test_a_short_transcript_takes_less_than_150_mb(tmp_path: Path):
 def test_a_gigabyte_with_a_line_of_50_mb_takes_less_than_300_mb(tmp_path: Path):
     make(tmp_path / "in.jsonl", 1000 * MB, 50 * MB)
     assert peak_mb("--to", "messages", tmp_path / "in.jsonl", tmp_path / "m.jsonl") < 300
-    assert peak_mb("--to", "claude-code", tmp_path / "m.jsonl", tmp_path / "back.jsonl") < 330  # measured: 308
+    assert peak_mb("--to", "claude-code", tmp_path / "m.jsonl", tmp_path / "back.jsonl") < 300
     assert all(same(tmp_path / "in.jsonl", tmp_path / "back.jsonl"))
