@@ -1,23 +1,22 @@
 """The real Codex goes on with what we write: resumed by its own command, and its model is sent all that was said before.
 
-It needs the program (npm `@openai/codex`), its `codex` named by TASUKI_CODEX or found on the PATH. It runs in a home of its own,
-against a scripted model on this machine.
+It runs in a home of its own, against a scripted model on this machine.
 """
 
-import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_codex import PROGRAM, Codex, codex_in
 from pulling import Host, hub_and_host
+from real_agents import MARKER
 from rollouts import THREAD, assistant, call, compacted, event, item, meta, result, rollout, user
-from scripted_model import ANSWER, MODEL, ScriptedModel, scripted_model
+from scripted_model import ANSWER
 
 from adapters import registry
 from adapters.codex.foreign import SHOWN_BYTES_MAX
@@ -32,71 +31,39 @@ from adapters.session import Session, session_of
 from adapters.target import Target
 from adapters.written import Written
 
-PROGRAM = os.environ.get("TASUKI_CODEX") or shutil.which("codex")
 SAMPLES = Path(__file__).parent.parent / "samples"
 FILES = sorted(path for path in SAMPLES.rglob("*") if path.suffix in (".jsonl", ".json") and not path.name.startswith("agent-"))
-MARKER = "Where were we, runner?"
-CONFIG = """
-model = "{model}"
-model_provider = "scripted"
-[model_providers.scripted]
-name = "scripted"
-base_url = "{url}"
-wire_api = "responses"
-env_key = "SCRIPTED_KEY"
-"""
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no codex (npm @openai/codex): set TASUKI_CODEX")
-
-
-@dataclass
-class Codex:
-    """The program in a home and a project of its own."""
-
-    home: Path
-    work: Path
-    model: ScriptedModel
-
-    @property
-    def target(self) -> Target:
-        return Target(cwd=str(self.work), now_ms=int(time.time() * 1000))
-
-    def put(self, written: Written) -> Path:
-        """Put a session where Codex looks for its own."""
-        path = self.home / written.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"".join(written.records))
-        return path
-
-    def run(self, session_id: str) -> subprocess.CompletedProcess[str]:
-        assert PROGRAM
-        environment = {"HOME": str(self.home.parent), "CODEX_HOME": str(self.home), "PATH": os.environ["PATH"], "SCRIPTED_KEY": "x"}
-        command = [PROGRAM, "exec", "--skip-git-repo-check", "resume", session_id, MARKER]
-        return subprocess.run(
-            command, cwd=self.work, env=environment, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
-        )
-
-    def resume(self, session_id: str) -> list[Json]:
-        """Go on with a session; return what of its past the model was sent: less what the program puts in for every turn."""
-        done = self.run(session_id)
-        assert done.returncode == 0, done.stderr[-2000:]
-        assert ANSWER in done.stdout
-        return [bare(item) for item in self.model.items(MARKER)[:-1] if not is_put_in(item)]
 
 
 @pytest.fixture
 def codex(tmp_path: Path) -> Iterator[Codex]:
-    with scripted_model() as model:
-        agent = Codex(tmp_path / "home" / ".codex", tmp_path / "work", model)
-        agent.home.mkdir(parents=True)
-        (agent.home / "config.toml").write_text(CONFIG.format(model=MODEL, url=model.url))
-        agent.work.mkdir()
+    with codex_in(tmp_path) as agent:
         yield agent
 
 
 @pytest.fixture
 def host(database: str, codex: Codex) -> Iterator[Host]:
-    with hub_and_host(database, codex.home.parent) as host:
+    with hub_and_host(database, codex.home) as host:
         yield host
+
+
+def target_of(codex: Codex) -> Target:
+    return Target(cwd=str(codex.work), now_ms=int(time.time() * 1000))
+
+
+def put(codex: Codex, written: Written) -> Path:
+    """Put a session where Codex looks for its own."""
+    path = codex.store / written.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(written.records))
+    return path
+
+
+def resume(codex: Codex, session_id: str) -> list[Json]:
+    """Go on with a session; return what of its past the model was sent: less what the program puts in for every turn."""
+    assert ANSWER in codex.go_on(session_id, MARKER)
+    return [bare(item) for item in codex.model.items(MARKER)[:-1] if not is_put_in(item)]
 
 
 def is_put_in(item: Json) -> bool:
@@ -126,14 +93,14 @@ def cut_as(item: Json, shown: Json) -> Json:
 def written_of(agent: Codex, lines: list[bytes]) -> Written:
     found = registry.detect(lines[:64])
     assert found is not None
-    return registry.write("codex", session_of(READERS[found.agent].read(lines)), agent.target)
+    return registry.write("codex", session_of(READERS[found.agent].read(lines)), target_of(agent))
 
 
 def assert_gone_on_with(codex: Codex, written: Written) -> None:
     """The model was sent every live item that we wrote, as we wrote it, in its order; and the file went on behind our lines."""
-    path = codex.put(written)
+    path = put(codex, written)
     assert live(written.records)
-    shown, ours = codex.resume(written.session_id), live(written.records)
+    shown, ours = resume(codex, written.session_id), live(written.records)
     assert [cut_as(item, other) for item, other in zip(ours, shown, strict=True)] == shown
     grown = path.read_bytes().splitlines(keepends=True)
     assert tuple(grown[: len(written.records)]) == written.records
@@ -158,7 +125,7 @@ def test_every_session_of_the_corpus_is_gone_on_with(codex, corpus):
         found = registry.detect(lines[:64])
         if found is None or found.agent == "codex" or found.agent not in READERS:
             continue
-        written = registry.write("codex", session_of(READERS[found.agent].read(lines)), codex.target)
+        written = registry.write("codex", session_of(READERS[found.agent].read(lines)), target_of(codex))
         if problems(written.records):
             continue  # everything in it was taken back
         assert_gone_on_with(codex, written)
@@ -169,8 +136,9 @@ def test_every_session_of_the_corpus_is_gone_on_with(codex, corpus):
 def test_a_session_of_codex_goes_home_and_on_at_the_provider_that_is_there(codex, corpus):
     [path] = (corpus / "codex").glob("rollout-2026-11-*.jsonl")
     session = session_of(read(path.read_bytes().splitlines(keepends=True)))
-    written = write(session, replace(codex.target, provider="scripted"))
-    shown = codex.put(written) and codex.resume(written.session_id)
+    written = write(session, replace(target_of(codex), provider="scripted"))
+    put(codex, written)
+    shown = resume(codex, written.session_id)
     assert [bare_of(item) for item in shown] == [bare_of(item) for item in live(written.records)]
     assert "encrypted_content" not in str(shown)
 
@@ -181,19 +149,19 @@ def bare_of(item: Json) -> Json:
 
 
 def test_it_refuses_a_session_of_a_provider_that_is_not_there(codex):
-    codex.put(write(session_of(read(rollout(meta(model_provider="elsewhere"), user("Hi.")))), Target()))
-    done = codex.run(THREAD)
+    put(codex, write(session_of(read(rollout(meta(model_provider="elsewhere"), user("Hi.")))), Target()))
+    done = codex.run("resume", THREAD, MARKER)
     assert done.returncode != 0
     assert "provider" in done.stderr
-    codex.put(write(session_of(read(rollout(meta(model_provider="elsewhere"), user("Hi.")))), Target(provider="scripted")))
-    assert [part["content"][0]["text"] for part in codex.resume(THREAD)] == ["Hi."]
+    put(codex, write(session_of(read(rollout(meta(model_provider="elsewhere"), user("Hi.")))), Target(provider="scripted")))
+    assert [part["content"][0]["text"] for part in resume(codex, THREAD)] == ["Hi."]
 
 
 def test_what_it_makes_of_results_and_calls_that_stand_alone_is_what_the_validator_says(codex):
     lines = rollout(meta(model_provider=None), user("Go."), result("c9"), call("c1"), user("On."))
     assert problems(lines) == ["call c1: no result; the agent makes one up", "result c9: answers no call, and is dropped"]
-    codex.put(write(session_of(read(lines)), Target()))
-    shown = codex.resume(THREAD)
+    put(codex, write(session_of(read(lines)), Target()))
+    shown = resume(codex, THREAD)
     assert [(item["type"], item.get("output")) for item in shown] == [
         ("message", None),
         ("function_call", None),
@@ -204,13 +172,13 @@ def test_what_it_makes_of_results_and_calls_that_stand_alone_is_what_the_validat
 
 def test_an_id_that_is_no_uuid_starts_a_new_session(codex):
     lines = rollout(meta(id="my-session", model_provider=None), user("Before."))
-    path = codex.home / "sessions/2026/11/29/rollout-2026-11-29T10-00-00-my-session.jsonl"
+    path = codex.store / "sessions/2026/11/29/rollout-2026-11-29T10-00-00-my-session.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"".join(lines))
-    assert codex.resume("my-session") == []
+    assert resume(codex, "my-session") == []
     written = write(session_of(read(lines)), Target(session_id="my-session"))
-    codex.put(written)
-    assert [item["content"][0]["text"] for item in codex.resume(written.session_id)] == ["Before."]
+    put(codex, written)
+    assert [item["content"][0]["text"] for item in resume(codex, written.session_id)] == ["Before."]
 
 
 def turn(number: int, *lines: Json) -> list[Json]:
@@ -248,8 +216,8 @@ HISTORIES = {
 @pytest.mark.parametrize("name", HISTORIES)
 def test_what_is_live_is_what_it_sends_to_its_model(codex, name):
     lines = rollout(meta(model_provider=None), *HISTORIES[name])
-    codex.put(Written("codex", "", THREAD, tuple(lines), {}, f"sessions/2026/11/29/rollout-2026-11-29T10-00-00-{THREAD}.jsonl"))
-    shown = codex.resume(THREAD)
+    put(codex, Written("codex", "", THREAD, tuple(lines), {}, f"sessions/2026/11/29/rollout-2026-11-29T10-00-00-{THREAD}.jsonl"))
+    shown = resume(codex, THREAD)
     messages = [message.body for message in read(lines).messages]
     assert [said(item) for item in shown] == [message["content"] or message["thinking"]["items"][0]["data"] for message in messages]
 
@@ -264,18 +232,18 @@ def test_others_go_on_with_a_session_of_codex_and_it_comes_home(codex):
         {"role": "assistant", "content": "from elsewhere", "append_id": "a"},
         {"role": "user", "content": "and here", "append_id": "b"},
     )
-    assert_gone_on_with(codex, write(Session(began.meta, (*began.entries, *more)), codex.target))
+    assert_gone_on_with(codex, write(Session(began.meta, (*began.entries, *more)), target_of(codex)))
 
 
 def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command(codex, module_database):
-    with hub_and_host(module_database, codex.home.parent) as host:
+    with hub_and_host(module_database, codex.home) as host:
         session = host.pushed(SAMPLES / "claude_code" / "parallel.jsonl", "relay")
         pull = ("pull", session, "--to", "codex")
         told = host.json(*pull, "--install", "--cwd", codex.work)
-        (path,) = codex.home.rglob(f"rollout-*-{told['native_session_id']}.jsonl")
+        (path,) = codex.store.rglob(f"rollout-*-{told['native_session_id']}.jsonl")
         ours = live(tuple(path.read_bytes().splitlines(keepends=True)))
         assert ours
-        shown = codex.resume(told["native_session_id"])
+        shown = resume(codex, told["native_session_id"])
         assert [cut_as(item, other) for item, other in zip(ours, shown, strict=True)] == shown
         host.refused("gone_on", *pull, "--undo")
 
@@ -286,9 +254,9 @@ def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command_and_come
     session = host.pushed(file, "relay")
     told = host.json("pull", session, "--to", "codex", "--install", "--cwd", codex.work)
     assert told["command"] == ["codex", "resume", told["native_session_id"]]
-    [path] = codex.home.rglob("rollout-*.jsonl")
+    [path] = codex.store.rglob("rollout-*.jsonl")
     records = tuple(path.read_bytes().splitlines(keepends=True))
-    assert codex.resume(told["native_session_id"]) == live(records)
+    assert resume(codex, told["native_session_id"]) == live(records)
     host.refused("gone_on", "pull", session, "--to", "codex", "--undo")
     back = host.json("push", told["native_session_id"], "--project", "relay")
     assert back["session_id"] == session

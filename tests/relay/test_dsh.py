@@ -1,21 +1,18 @@
 """The real DeepSeek Harness goes on with what we write: put in its store, resumed, and the model is shown all that was said before.
 
-It needs the program (PyPI `deepseek-harness-sdk`), its `dsh` named by TASUKI_DSH or found on the PATH. It runs in a home of its
-own, against a scripted model on this machine.
+It runs in a home of its own, against a scripted model on this machine.
 """
 
-import os
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_dsh import PROGRAM, Dsh, dsh_in
 from pulling import hub_and_host
-from scripted_model import ANSWER, ScriptedModel, scripted_model
+from real_agents import MARKER
+from scripted_model import ANSWER
 
 from adapters import registry
 from adapters.conversion import Json
@@ -32,52 +29,26 @@ from cli.zstd_frames import pack
 from eventstore.errors import InvalidJson
 from eventstore.wire.codec import dump, parse
 
-PROGRAM = os.environ.get("TASUKI_DSH") or shutil.which("dsh")
 SAMPLES = Path(__file__).parent.parent / "samples"
-MARKER = "Where were we, runner?"
 OTHERS = ("claude-code", "hermes", "opencode")
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no dsh (PyPI deepseek-harness-sdk): set TASUKI_DSH")
 
 
-@dataclass
-class Dsh:
-    """The program in a home and a project of its own."""
-
-    home: Path
-    work: Path
-    model: ScriptedModel
-
-    @property
-    def target(self) -> Target:
-        return Target(cwd=str(self.work), now_ms=int(time.time() * 1000), version="4")
-
-    def run(self, session_id: str, prompt: str = MARKER) -> subprocess.CompletedProcess[str]:
-        environment = {
-            "HOME": str(self.home.parent),
-            "PATH": os.environ["PATH"],
-            "DSH_HOME": str(self.home),
-            "DEEPSEEK_BASE_URL": self.model.url.removesuffix("/v1"),
-            "DEEPSEEK_API_KEY": "x",
-            "DSH_TELEMETRY_MODE": "DISABLED",
-            "DSH_PERMISSION_MODE": "danger-full-access",
-        }
-        command = [str(PROGRAM), "headless", "--session-id", session_id, prompt]
-        return subprocess.run(command, cwd=self.work, env=environment, capture_output=True, text=True, timeout=240, check=False)
-
-    def resume(self, session_id: str) -> list[dict[str, Any]]:
-        """Go on with a session, twice: what the agent adds the first time must not keep it from the second. What was shown then."""
-        for _ in range(2):
-            done = self.run(session_id)
-            assert ANSWER in done.stdout, done.stderr[-2000:]
-        return next(body["messages"] for body in reversed(self.model.requests) if MARKER in dump(body["messages"]))
-
-
 @pytest.fixture
 def dsh(tmp_path: Path) -> Iterator[Dsh]:
-    with scripted_model() as model:
-        agent = Dsh(tmp_path / "dsh", tmp_path / "work", model)
-        agent.work.mkdir()
+    with dsh_in(tmp_path) as agent:
         yield agent
+
+
+def target_of(dsh: Dsh) -> Target:
+    return Target(cwd=str(dsh.work), now_ms=int(time.time() * 1000), version="4")
+
+
+def resume(dsh: Dsh, session_id: str) -> list[dict[str, Any]]:
+    """Go on with a session, twice: what the agent adds the first time must not keep it from the second. What was shown then."""
+    for _ in range(2):
+        assert ANSWER in dsh.go_on(session_id, MARKER)
+    return next(body["messages"] for body in reversed(dsh.requests) if MARKER in dump(body["messages"]))
 
 
 def session_in(path: Path) -> Session:
@@ -125,21 +96,21 @@ def assert_all_was_shown(shown: list[dict[str, Any]], written: Written) -> None:
 
 
 def put(agent: Dsh, session: Session) -> Written:
-    written = write(session, agent.target)
+    written = write(session, target_of(agent))
     assert problems(written.records) == []
     install(agent, written)
     return written
 
 
 def install(agent: Dsh, written: Written) -> None:
-    with DshStore(agent.home).held(is_to_write=True) as hold:
+    with DshStore(agent.store).held(is_to_write=True) as hold:
         hold.put(hold.plan(written), None)
 
 
 @pytest.mark.parametrize("path", [*sorted(SAMPLES.glob("claude_code/[!ao]*.jsonl")), SAMPLES / "opencode" / "turns.json"], ids=str)
 def test_a_session_of_another_agent_is_gone_on_with(dsh, path):
     written = put(dsh, session_in(path))
-    assert_all_was_shown(dsh.resume(written.session_id), written)
+    assert_all_was_shown(resume(dsh, written.session_id), written)
 
 
 def test_every_session_of_the_corpus_is_gone_on_with_and_comes_back(dsh, corpus):
@@ -149,8 +120,8 @@ def test_every_session_of_the_corpus_is_gone_on_with_and_comes_back(dsh, corpus)
         pytest.skip(f"no sessions of other agents in {corpus}")
     all_written = {(written := put(dsh, session)).session_id: written for session in sessions}
     for session_id, written in all_written.items():
-        assert_all_was_shown(dsh.resume(session_id), written)
-        (log,) = (listed.path for listed in logs_in(dsh.home) if listed.session_id == session_id)
+        assert_all_was_shown(resume(dsh, session_id), written)
+        (log,) = (listed.path for listed in logs_in(dsh.store) if listed.session_id == session_id)
         stored = read_lines(log)
         assert stored[: len(written.records)] == list(written.records), "lines that we wrote stay as they are"
         assert problems(stored) == []
@@ -171,7 +142,7 @@ def test_logs_of_its_own_go_home_and_on_the_old_ones_too(dsh, corpus):
         target = Target(cwd=str(dsh.work), now_ms=int(time.time() * 1000), version="4", session_id=f"session-{at}")
         written = write(session, target)
         install(dsh, written)
-        assert_all_was_shown(dsh.resume(written.session_id), written)
+        assert_all_was_shown(resume(dsh, written.session_id), written)
 
 
 def test_what_goes_wrong_in_real_sessions_is_gone_on_with(dsh):
@@ -192,7 +163,7 @@ def test_what_goes_wrong_in_real_sessions_is_gone_on_with(dsh):
     ]
     entries = tuple(parse(dump({"append_id": f"m{at}", **message})) for at, message in enumerate(said))
     written = put(dsh, Session({"agent_source": "other", "title": "T", "cwd": "/elsewhere"}, entries))
-    assert_all_was_shown(dsh.resume(written.session_id), written)
+    assert_all_was_shown(resume(dsh, written.session_id), written)
 
 
 def call(name: str, arguments: str) -> Json:
@@ -201,27 +172,27 @@ def call(name: str, arguments: str) -> Json:
 
 def test_others_went_on_with_its_session_and_it_comes_home(dsh):
     began = put(dsh, session_in(SAMPLES / "claude_code" / "parallel.jsonl"))
-    dsh.resume(began.session_id)
-    (log,) = (listed.path for listed in logs_in(dsh.home))
+    resume(dsh, began.session_id)
+    (log,) = (listed.path for listed in logs_in(dsh.store))
     own = session_of(read(read_lines(log)))
     more = [
         {"role": "user", "append_id": "x1", "content": "Elsewhere."},
         {"role": "assistant", "append_id": "x2", "content": "Here."},
     ]
-    written = write(Session(own.meta, (*own.entries, *more)), dsh.target)
+    written = write(Session(own.meta, (*own.entries, *more)), target_of(dsh))
     assert problems(written.records) == []
     log.write_bytes(packed(written.records))
-    shown = dsh.resume(began.session_id)
+    shown = resume(dsh, began.session_id)
     assert "Elsewhere." in dump(shown)
     assert "Here." in dump(shown)
 
 
 def refused(agent: Dsh, content: bytes, written: Written, path: str = "") -> bool:
-    log = agent.home / (path or written.path)
+    log = agent.store / (path or written.path)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_bytes(content)
     before = len(agent.model.requests)
-    done = agent.run(written.session_id)
+    done = agent.run(written.session_id, MARKER)
     return done.returncode != 0 and ANSWER not in done.stdout and len(agent.model.requests) == before
 
 
@@ -230,7 +201,7 @@ def refused(agent: Dsh, content: bytes, written: Written, path: str = "") -> boo
 )
 def test_what_our_validator_finds_the_agent_refuses(dsh, fault):
     """Each of these would hide the session, some of them every other one too: the reason why a log is checked first."""
-    written = write(session_in(SAMPLES / "claude_code" / "parallel.jsonl"), dsh.target)
+    written = write(session_in(SAMPLES / "claude_code" / "parallel.jsonl"), target_of(dsh))
     lines = list(written.records)
     if fault == "one frame":
         assert refused(dsh, pack([b"".join(lines)]), written)
@@ -238,7 +209,7 @@ def test_what_our_validator_finds_the_agent_refuses(dsh, fault):
     if fault == "plain":  # a plain log in a compressed store: the sound one beside it cannot be opened any more
         sound = put(dsh, session_in(SAMPLES / "claude_code" / "blocks.jsonl"))
         assert refused(dsh, b"".join(lines), written, written.path.removesuffix(".zstd"))
-        assert ANSWER not in dsh.run(sound.session_id).stdout
+        assert ANSWER not in dsh.run(sound.session_id, MARKER).stdout
         return
     if fault == "elsewhere":
         assert refused(dsh, packed(lines), written, written.path.replace("/--", "/--x"))
@@ -259,11 +230,11 @@ def test_what_our_validator_finds_the_agent_refuses(dsh, fault):
 
 
 def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command(dsh, module_database):
-    with hub_and_host(module_database, dsh.home.parent, DSH_HOME=str(dsh.home)) as host:
+    with hub_and_host(module_database, dsh.home) as host:
         session = host.pushed(SAMPLES / "claude_code" / "parallel.jsonl", "relay")
         pull = ("pull", session, "--to", "dsh")
         told = host.json(*pull, "--install", "--cwd", dsh.work)
-        log = next(log for log in logs_in(dsh.home) if log.session_id == told["native_session_id"])
+        log = next(log for log in logs_in(dsh.store) if log.session_id == told["native_session_id"])
         written = Written("dsh", "4", told["native_session_id"], tuple(read_lines(log.path)), {})
-        assert_all_was_shown(dsh.resume(told["native_session_id"]), written)
+        assert_all_was_shown(resume(dsh, told["native_session_id"]), written)
         host.refused("gone_on", *pull, "--undo")

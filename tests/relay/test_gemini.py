@@ -1,22 +1,19 @@
 """The real Gemini CLI goes on with what we write: listed, resumed, and the model is shown all that was said before.
 
-It needs the program (npm `@google/gemini-cli`), its `gemini` named by TASUKI_GEMINI or found on the PATH, and Node on the PATH. It
-runs in a home of its own, against a scripted model on this machine.
+It runs in a home of its own, against a scripted model on this machine.
 """
 
 import json
-import os
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_gemini import PROGRAM, Gemini, gemini_in
 from pulling import Host, hub_and_host
-from scripted_gemini import ANSWER, MODEL, ScriptedGemini, scripted_gemini
+from real_agents import MARKER
+from scripted_gemini import ANSWER
 
 from adapters import registry
 from adapters.conversion import Json
@@ -29,77 +26,14 @@ from adapters.session import Session, session_of
 from adapters.target import Target
 from adapters.written import Written
 
-PROGRAM = os.environ.get("TASUKI_GEMINI") or shutil.which("gemini")
 SAMPLES = Path(__file__).parent.parent / "samples"
-MARKER = "Where were we, runner?"
-SETTINGS = {
-    "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
-    "privacy": {"usageStatisticsEnabled": False},
-    "telemetry": {"enabled": False},
-    "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
-}
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no gemini (npm @google/gemini-cli): set TASUKI_GEMINI")
 
 
-@dataclass
-class Gemini:
-    """The program in a home and a project of its own."""
-
-    home: Path
-    work: Path
-    model: ScriptedGemini
-
-    @property
-    def store(self) -> Path:
-        return self.home / ".gemini"
-
-    @property
-    def target(self) -> Target:
-        return Target(cwd=str(self.work), now_ms=int(time.time() * 1000))
-
-    def settings(self, **more: Any) -> None:
-        (self.store / "settings.json").write_text(json.dumps(SETTINGS | more))
-
-    def run(self, *arguments: str) -> str:
-        assert PROGRAM
-        environment = {
-            "HOME": str(self.home),
-            "PATH": os.environ["PATH"],
-            "GEMINI_API_KEY": "x",
-            "GOOGLE_GEMINI_BASE_URL": self.model.url,
-            "GEMINI_SANDBOX": "false",
-            "GEMINI_CLI_TRUST_WORKSPACE": "true",
-        }
-        command = [PROGRAM, "-m", MODEL, "--yolo", *arguments]
-        done = subprocess.run(command, cwd=self.work, env=environment, capture_output=True, timeout=240, check=False)
-        assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-2000:]
-        return done.stdout.decode()
-
-    def put(self, lines: bytes, path: str) -> Path:
-        """Put a session's file where the agent looks for it."""
-        file = self.store / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        (file.parent.parent / ".project_root").write_text(str(self.work))
-        file.write_bytes(lines)
-        return file
-
-    def take(self, written: Written) -> Path:
-        return self.put(b"".join(written.records), written.path)
-
-    def resume(self, session_id: str) -> list[Json]:
-        """Go on with a session; return what the model was shown."""
-        assert ANSWER in self.run("--resume", session_id, "-p", MARKER)
-        return self.model.conversation(MARKER)
-
-
 @pytest.fixture
 def gemini(tmp_path: Path) -> Iterator[Gemini]:
-    with scripted_gemini() as model:
-        agent = Gemini(tmp_path / "home", tmp_path / "work", model)
-        agent.store.mkdir(parents=True)
-        agent.work.mkdir()
-        agent.settings()
+    with gemini_in(tmp_path) as agent:
         yield agent
 
 
@@ -110,6 +44,30 @@ def host(gemini: Gemini, module_database: str) -> Iterator[Host]:
         yield host
 
 
+def target_of(gemini: Gemini) -> Target:
+    return Target(cwd=str(gemini.work), now_ms=int(time.time() * 1000))
+
+
+def put(gemini: Gemini, lines: bytes, path: str) -> Path:
+    """Put a session's file where the agent looks for it."""
+    file = gemini.store / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    (file.parent.parent / ".project_root").write_text(str(gemini.work))
+    file.write_bytes(lines)
+    return file
+
+
+def take(gemini: Gemini, written: Written) -> Path:
+    return put(gemini, b"".join(written.records), written.path)
+
+
+def resume(gemini: Gemini, session_id: str) -> list[Json]:
+    """Go on with a session; return what the model was shown."""
+    assert ANSWER in gemini.go_on(session_id, MARKER)
+    shown: list[Json] = gemini.model.conversation(MARKER)
+    return shown
+
+
 def session_in(path: Path) -> Session:
     lines = path.read_bytes().splitlines(keepends=True)
     found = registry.detect(lines[:64])
@@ -118,7 +76,7 @@ def session_in(path: Path) -> Session:
 
 
 def converted(agent: Gemini, session: Session) -> Written:
-    written = write(session, agent.target)
+    written = write(session, target_of(agent))
     assert problems(written.records) == []
     return written
 
@@ -180,9 +138,9 @@ SOURCES = ["claude_code/blocks.jsonl", "claude_code/parallel.jsonl", "claude_cod
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_session_of_another_agent_is_gone_on_with(gemini, name):
     written = converted(gemini, session_in(SAMPLES / name))
-    gemini.take(written)
+    take(gemini, written)
     assert written.session_id in gemini.run("--list-sessions")
-    assert_all_was_shown(gemini.resume(written.session_id), list(written.records))
+    assert_all_was_shown(resume(gemini, written.session_id), list(written.records))
 
 
 def test_every_session_of_the_corpus_is_gone_on_with_and_grows(gemini, corpus):
@@ -194,8 +152,8 @@ def test_every_session_of_the_corpus_is_gone_on_with_and_grows(gemini, corpus):
         if not session.messages:
             continue
         written = converted(gemini, session)
-        file = gemini.take(written)
-        assert_all_was_shown(gemini.resume(written.session_id), list(written.records))
+        file = take(gemini, written)
+        assert_all_was_shown(resume(gemini, written.session_id), list(written.records))
         before, after = read(written.records), read(file.read_bytes().splitlines(keepends=True))
         names = [message.append_id for message in before.messages]
         assert [message.append_id for message in after.messages if message.append_id in names] == names, path.name
@@ -205,8 +163,8 @@ def test_every_session_of_the_corpus_is_gone_on_with_and_grows(gemini, corpus):
 @pytest.mark.parametrize("name", ["turns", "rewound", "compressed", "resumed"])
 def test_a_session_of_gemini_goes_home_and_on(gemini, name):
     written = write(session_in(SAMPLES / "gemini" / f"{name}.jsonl"), Target(cwd=str(gemini.work)))
-    gemini.take(written)
-    contents = gemini.resume(written.session_id)
+    take(gemini, written)
+    contents = resume(gemini, written.session_id)
     if name != "resumed":  # of that the agent itself passes over what begins as a command does
         assert_all_was_shown(contents, list(written.records))
     assert ("ZEBRA-42" in json.dumps(contents)) is True
@@ -217,8 +175,8 @@ def test_what_others_said_behind_and_between_is_shown(gemini):
     more = {"role": "user", "content": "Between, from another agent.", "append_id": "m1"}
     entries = (*began.messages[:2], more, *began.messages[2:], {**more, "content": "Behind.", "append_id": "m2"}, *began.natives)
     written = converted(gemini, Session(began.meta, entries))
-    gemini.take(written)
-    assert_all_was_shown(gemini.resume(written.session_id), list(written.records))
+    take(gemini, written)
+    assert_all_was_shown(resume(gemini, written.session_id), list(written.records))
 
 
 def test_what_the_agent_would_pass_over_is_written_so_that_it_is_shown(gemini):
@@ -226,8 +184,8 @@ def test_what_the_agent_would_pass_over_is_written_so_that_it_is_shown(gemini):
     picture = [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}]
     entries = tuple({"role": "user", "content": text, "append_id": f"m{at}"} for at, text in enumerate([*said, picture]))
     written = converted(gemini, Session({"agent_source": "other", "native_session_id": "s"}, entries))
-    gemini.take(written)
-    contents = gemini.resume(written.session_id)
+    take(gemini, written)
+    contents = resume(gemini, written.session_id)
     assert_all_was_shown(contents, list(written.records))
     texts = [part.get("text", "") for content in contents for part in content["parts"]]
     for text in said:
@@ -253,8 +211,8 @@ def test_it_passes_over_what_the_validator_says_it_does(gemini):
         "not JSON: passed over",
         "no record that is known: passed over",
     ]
-    gemini.put(b"".join(lines), sound.path)
-    shown = json.dumps(gemini.resume(sound.session_id))
+    put(gemini, b"".join(lines), sound.path)
+    shown = json.dumps(resume(gemini, sound.session_id))
     assert "sound" in shown
     assert not [text for text in ("passed over", "cut in two", "taken back") if text in shown]
 
@@ -271,7 +229,7 @@ def test_what_it_writes_itself_is_read_and_never_has_to_change(gemini):
         False,
         True,
     ]
-    gemini.resume(first.meta["native_session_id"])
+    resume(gemini, first.meta["native_session_id"])
     second = read(file.read_bytes().splitlines(keepends=True))
     assert [message.body for message in second.messages][: len(roles)] == [message.body for message in first.messages]
     gemini.settings(model={"compressionThreshold": 0.00001})
@@ -298,7 +256,7 @@ def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command_and_push
     assert host.json(*pull)["was_there"] is True
     (file,) = gemini.store.glob(f"tmp/*/chats/session-*-{told['native_session_id'][:8]}.jsonl")
     lines = file.read_bytes().splitlines(keepends=True)
-    assert_all_was_shown(gemini.resume(told["native_session_id"]), lines)
+    assert_all_was_shown(resume(gemini, told["native_session_id"]), lines)
     host.refused("gone_on", "pull", session, "--to", "gemini", "--undo")
     back = host.json("push", told["native_session_id"], "--agent", "gemini", "--project", f"{name}-{is_new}")
     assert (back["session_id"], back["skipped"]) == (session, 0)
@@ -318,5 +276,5 @@ def test_a_session_of_gemini_of_long_ago_is_not_deleted_when_it_goes_home(gemini
     told = host.json("pull", session, "--to", "gemini", "--install", "--cwd", gemini.work)
     (file,) = gemini.store.glob("tmp/*/chats/*.jsonl")
     lines = file.read_bytes().splitlines(keepends=True)
-    assert_all_was_shown(gemini.resume(told["native_session_id"]), lines)
+    assert_all_was_shown(resume(gemini, told["native_session_id"]), lines)
     assert file.exists()

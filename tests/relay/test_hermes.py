@@ -1,23 +1,20 @@
 """The real Hermes goes on with what we write: imported, resumed, and the model is shown all that was said before.
 
-It needs the program (PyPI `hermes-agent`), its `hermes` named by TASUKI_HERMES or found on the PATH. It runs in a home of its own,
-against a scripted model on this machine.
+It runs in a home of its own, against a scripted model on this machine.
 """
 
-import os
-import shutil
 import sqlite3
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_hermes import PROGRAM, Hermes, hermes_in
 from pulling import Host, hub_and_host
-from scripted_model import ANSWER, MODEL, ScriptedModel, scripted_model
+from real_agents import MARKER
+from scripted_model import ANSWER
 
 from adapters.claude_code.reader import read as read_claude_code
 from adapters.conversion import Json
@@ -31,71 +28,19 @@ from cli.containers_hermes import read_container, read_database, sessions_in, wr
 from eventstore.errors import InvalidJson
 from eventstore.wire.codec import dump, parse
 
-PROGRAM = os.environ.get("TASUKI_HERMES") or shutil.which("hermes")
 SAMPLES = Path(__file__).parent.parent / "samples"
-MARKER = "Where were we, runner?"
 IMPORT = """
 import json, sys
 from pathlib import Path
 from hermes_state import SessionDB
 print(json.dumps(SessionDB(Path(sys.argv[1])).import_sessions([json.loads(line) for line in open(sys.argv[2], encoding="utf-8")])))
 """
-CONFIG = """
-model:
-  default: {model}
-  provider: custom
-  base_url: {url}
-  api_key: x
-  context_length: 400000
-"""
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no hermes (PyPI hermes-agent): set TASUKI_HERMES")
-
-
-@dataclass
-class Hermes:
-    """The program in a home and a project of its own."""
-
-    home: Path
-    work: Path
-    model: ScriptedModel
-
-    @property
-    def database(self) -> Path:
-        return self.home / ".hermes" / "state.db"
-
-    @property
-    def target(self) -> Target:
-        return Target(cwd=str(self.work), now_ms=int(time.time() * 1000))
-
-    def run(self, *command: str) -> str:
-        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "HERMES_HOME": str(self.home / ".hermes")}
-        done = subprocess.run(command, cwd=self.work, env=environment, capture_output=True, timeout=240, check=False)
-        assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-2000:]
-        return done.stdout.decode()
-
-    def take(self, *written: Written) -> Json:
-        """Import sessions; return what Hermes says."""
-        file = self.home / "sessions.jsonl"
-        file.write_text("".join(dump(live_only(one.records[0])[0]) + "\n" for one in written), "utf-8")
-        python = Path(str(PROGRAM)).absolute().with_name("python")
-        said: Json = parse(self.run(str(python), "-c", IMPORT, str(self.database), str(file)).splitlines()[-1])
-        return said
-
-    def resume(self, session_id: str) -> list[dict[str, Any]]:
-        """Go on with a session; return what the model was shown."""
-        assert PROGRAM
-        said = self.run(PROGRAM, "chat", "-Q", "--yolo", "--resume", session_id, "-q", MARKER)
-        assert ANSWER in said
-        return self.model.conversation(MARKER)
 
 
 @pytest.fixture
 def hermes(tmp_path: Path) -> Iterator[Hermes]:
-    with scripted_model() as model:
-        agent = Hermes(tmp_path / "home", tmp_path / "work", model)
-        agent.database.parent.mkdir(parents=True)
-        (agent.database.parent / "config.yaml").write_text(CONFIG.format(model=MODEL, url=model.url))
-        agent.work.mkdir()
+    with hermes_in(tmp_path) as agent:
         yield agent
 
 
@@ -104,6 +49,26 @@ def host(hermes: Hermes, module_database: str) -> Iterator[Host]:
     """A hub, and the command line where Hermes runs."""
     with hub_and_host(module_database, hermes.home) as host:
         yield host
+
+
+def target_of(hermes: Hermes) -> Target:
+    return Target(cwd=str(hermes.work), now_ms=int(time.time() * 1000))
+
+
+def take(hermes: Hermes, *written: Written) -> Json:
+    """Import sessions; return what Hermes says."""
+    file = hermes.home / "sessions.jsonl"
+    file.write_text("".join(dump(live_only(one.records[0])[0]) + "\n" for one in written), "utf-8")
+    python = Path(PROGRAM).absolute().with_name("python")
+    said: Json = parse(hermes.ran(str(python), "-c", IMPORT, str(hermes.database), str(file)).splitlines()[-1])
+    return said
+
+
+def resume(hermes: Hermes, session_id: str) -> list[dict[str, Any]]:
+    """Go on with a session; return what the model was shown."""
+    assert ANSWER in hermes.go_on(session_id, MARKER)
+    shown: list[dict[str, Any]] = hermes.model.conversation(MARKER)
+    return shown
 
 
 def claude_code(path: Path) -> Session:
@@ -147,7 +112,7 @@ def assert_all_was_shown(shown: list[dict[str, Any]], document: Json) -> None:
 
 
 def converted(agent: Hermes, session: Session) -> Written:
-    written = write(session, agent.target)
+    written = write(session, target_of(agent))
     assert problems(written.records) == []
     return written
 
@@ -162,8 +127,8 @@ def words_found(agent: Hermes, word: str) -> int:
 @pytest.mark.parametrize("name", ["blocks", "parallel", "compaction"])
 def test_a_session_of_claude_code_is_gone_on_with(hermes, name):
     written = converted(hermes, claude_code(SAMPLES / "claude_code" / f"{name}.jsonl"))
-    assert hermes.take(written)["imported_ids"] == [written.session_id]
-    assert_all_was_shown(hermes.resume(written.session_id), written.records[0])
+    assert take(hermes, written)["imported_ids"] == [written.session_id]
+    assert_all_was_shown(resume(hermes, written.session_id), written.records[0])
 
 
 def test_every_claude_code_session_of_the_corpus_is_gone_on_with_and_comes_back(hermes, corpus):
@@ -171,9 +136,9 @@ def test_every_claude_code_session_of_the_corpus_is_gone_on_with_and_comes_back(
     if not files:
         pytest.skip(f"no Claude Code transcripts in {corpus}")
     all_written = [converted(hermes, claude_code(path)) for path in files]
-    assert hermes.take(*all_written)["imported_ids"] == [written.session_id for written in all_written]
+    assert take(hermes, *all_written)["imported_ids"] == [written.session_id for written in all_written]
     for written in all_written:
-        assert_all_was_shown(hermes.resume(written.session_id), written.records[0])
+        assert_all_was_shown(resume(hermes, written.session_id), written.records[0])
         stored = read_database(hermes.database, written.session_id)
         ours, theirs = read_document(parse(dump(live_only(written.records[0])[0]))), read_document(stored.document)
         names = [message.append_id for message in ours.messages]
@@ -185,7 +150,7 @@ def test_every_claude_code_session_of_the_corpus_is_gone_on_with_and_comes_back(
 def test_a_database_that_we_wrote_is_one_that_hermes_opens_and_searches(hermes):
     written = converted(hermes, claude_code(SAMPLES / "claude_code" / "compaction.jsonl"))
     assert write_container(hermes.database, [written.records[0]]) == []
-    assert_all_was_shown(hermes.resume(written.session_id), written.records[0])
+    assert_all_was_shown(resume(hermes, written.session_id), written.records[0])
     again = read_container(hermes.database, written.session_id).document
     kept = [row["content"] for row in again["messages"]][: len(written.records[0]["messages"])]
     assert kept == [row["content"] for row in written.records[0]["messages"]]
@@ -197,22 +162,22 @@ def test_a_session_of_hermes_goes_home_and_on(hermes, corpus):
     if not files:
         pytest.skip(f"no exports of Hermes in {corpus}")
     written = write(session_of(read_document(read_container(files[0]).document)), Target())
-    assert hermes.take(written)["imported_ids"] == [written.session_id]
-    assert_all_was_shown(hermes.resume(written.session_id), written.records[0])
+    assert take(hermes, written)["imported_ids"] == [written.session_id]
+    assert_all_was_shown(resume(hermes, written.session_id), written.records[0])
 
 
 @pytest.mark.parametrize("is_new", [True, False], ids=["a store that we make", "a store that hermes made"])
 @pytest.mark.parametrize("name", ["blocks", "parallel", "compaction"])
 def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command(hermes, host, name, is_new):
     if not is_new:
-        hermes.take(converted(hermes, claude_code(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl")))
+        take(hermes, converted(hermes, claude_code(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl")))
     session = host.pushed(SAMPLES / "claude_code" / f"{name}.jsonl", f"{name}-{is_new}")
     pull = ("pull", session, "--to", "hermes", "--install", "--cwd", hermes.work)
     told = host.json(*pull)
     assert told["command"] == ["hermes", "--resume", told["native_session_id"]]
     assert host.json(*pull)["was_there"] is True
     document = read_database(hermes.database, told["native_session_id"]).document
-    assert_all_was_shown(hermes.resume(told["native_session_id"]), document)
+    assert_all_was_shown(resume(hermes, told["native_session_id"]), document)
     host.refused("gone_on", "pull", session, "--to", "hermes", "--undo")
 
 
@@ -226,11 +191,11 @@ def test_a_session_of_hermes_goes_through_a_hub_and_home_with_its_dead_rows(herm
     assert [row["content"] for row in document["messages"]] == [
         row["content"] for row in read_container(files[0]).document["messages"]
     ]
-    assert_all_was_shown(hermes.resume(told["native_session_id"]), document)
+    assert_all_was_shown(resume(hermes, told["native_session_id"]), document)
 
 
 def test_undo_leaves_no_trace_in_a_store_that_hermes_made_and_searches(hermes, host):
-    hermes.take(converted(hermes, claude_code(SAMPLES / "claude_code" / "blocks.jsonl")))
+    take(hermes, converted(hermes, claude_code(SAMPLES / "claude_code" / "blocks.jsonl")))
     before = {listed.session_id for listed in sessions_in(hermes.database)}
     session = host.pushed(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl", "undone")
     told = host.json("pull", session, "--to", "hermes", "--install", "--cwd", hermes.work)

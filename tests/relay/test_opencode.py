@@ -1,22 +1,18 @@
 """The real OpenCode goes on with what we write: imported, resumed, and the model is shown all that was said before.
 
-It needs the program (npm `opencode-ai`), named by TASUKI_OPENCODE: `make relay-test`. It runs in a home of its own, against a
-scripted model on this machine.
+It runs in a home of its own, against a scripted model on this machine.
 """
 
-import os
-import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
+from agent_opencode import PROGRAM, OpenCode, opencode_in
 from pulling import Host, hub_and_host
-from scripted_model import ANSWER, MODEL, ScriptedModel, scripted_model
+from real_agents import MARKER
+from scripted_model import ANSWER, MODEL
 
 from adapters import registry
 from adapters.claude_code.reader import read as read_claude_code
@@ -30,99 +26,13 @@ from adapters.written import Written
 from cli.containers_opencode import read_container, write_container
 from eventstore.wire.codec import dump, parse
 
-PROGRAM = os.environ.get("TASUKI_OPENCODE")
 SAMPLES = Path(__file__).parent.parent / "samples"
-MARKER = "Where were we, runner?"
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no opencode (npm opencode-ai): set TASUKI_OPENCODE")
-
-
-@dataclass
-class OpenCode:
-    """The program in a home and a project of its own."""
-
-    home: Path
-    work: Path
-    model: ScriptedModel
-
-    @property
-    def database(self) -> Path:
-        return self.home / ".local" / "share" / "opencode" / "opencode.db"
-
-    @property
-    def target(self) -> Target:
-        return Target(cwd=str(self.work), now_ms=int(time.time() * 1000), provider="fake", model=MODEL)
-
-    def run(self, *command: str, **more: str) -> str:
-        quiet = ("MODELS_FETCH", "AUTOUPDATE", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
-        environment = {
-            "HOME": str(self.home),
-            "PATH": os.environ["PATH"],
-            **{f"OPENCODE_DISABLE_{name}": "1" for name in quiet},
-            **more,
-        }
-        assert PROGRAM
-        done = subprocess.run([PROGRAM, *command], cwd=self.work, env=environment, capture_output=True, timeout=180, check=False)
-        assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-2000:]
-        return done.stdout.decode()
-
-    @contextmanager
-    def serving(self) -> Iterator[None]:
-        """Run it as a server, that has answered from its store."""
-        assert PROGRAM
-        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "OPENCODE_DISABLE_AUTOUPDATE": "1"}
-        command = [PROGRAM, "serve", "--port", "0"]
-        with subprocess.Popen(
-            command, cwd=self.work, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        ) as process:
-            try:
-                assert process.stdout
-                said = next(line for line in process.stdout if b"listening on" in line).decode()
-                with urlopen(said.split()[-1] + "/session", timeout=60) as answer:
-                    assert answer.status == 200
-                yield
-            finally:
-                process.terminate()
-
-    def take(self, written: Written) -> str:
-        """Import a session; return what OpenCode says."""
-        file = self.home / "session.json"
-        file.write_text(dump(written.records[0]), "utf-8")
-        return self.run("import", str(file))
-
-    def resume(self, session_id: str, **more: str) -> list[dict[str, Any]]:
-        """Go on with a session; return what the model was shown."""
-        said = self.run("run", "-s", session_id, "-m", f"fake/{MODEL}", "--format", "json", MARKER, **more)
-        assert ANSWER in said
-        return self.model.conversation(MARKER)
-
-    def export(self, session_id: str) -> Json:
-        return parse(self.run("export", session_id))
 
 
 @pytest.fixture
 def opencode(tmp_path: Path) -> Iterator[OpenCode]:
-    with scripted_model() as model:
-        agent = OpenCode(tmp_path / "home", tmp_path / "work", model)
-        provider = {
-            "npm": "@ai-sdk/openai-compatible",
-            "name": "Fake",
-            "options": {"baseURL": model.url, "apiKey": "x"},
-            "models": {MODEL: {"name": MODEL, "tool_call": True, "limit": {"context": 400_000, "output": 8000}}},
-        }
-        config = {
-            "provider": {"fake": provider},
-            "model": f"fake/{MODEL}",
-            "permission": "allow",
-            "autoupdate": False,
-            "share": "disabled",
-        }
-        file = agent.home / ".config" / "opencode" / "opencode.json"
-        file.parent.mkdir(parents=True)
-        file.write_text(dump(config))
-        agent.work.mkdir()
-        git = ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
-        subprocess.run([*git, "init", "-q", "."], cwd=agent.work, check=True)
-        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "begin"], cwd=agent.work, check=True)
+    with opencode_in(tmp_path) as agent:
         yield agent
 
 
@@ -131,6 +41,28 @@ def host(opencode: OpenCode, module_database: str) -> Iterator[Host]:
     """A hub, and the command line where OpenCode runs."""
     with hub_and_host(module_database, opencode.home) as host:
         yield host
+
+
+def target_of(opencode: OpenCode) -> Target:
+    return Target(cwd=str(opencode.work), now_ms=int(time.time() * 1000), provider="fake", model=MODEL)
+
+
+def take(opencode: OpenCode, written: Written) -> str:
+    """Import a session; return what OpenCode says."""
+    file = opencode.home / "session.json"
+    file.write_text(dump(written.records[0]), "utf-8")
+    return opencode.run("import", str(file))
+
+
+def resume(opencode: OpenCode, session_id: str, **more: str) -> list[dict[str, Any]]:
+    """Go on with a session; return what the model was shown."""
+    assert ANSWER in opencode.go_on(session_id, MARKER, **more)
+    shown: list[dict[str, Any]] = opencode.model.conversation(MARKER)
+    return shown
+
+
+def export(opencode: OpenCode, session_id: str) -> Json:
+    return parse(opencode.run("export", session_id))
 
 
 def claude_code(path: Path) -> Session:
@@ -181,17 +113,17 @@ def assert_all_was_stored(document: Json, stored: Json) -> None:
 
 
 def converted(agent: OpenCode, session: Session) -> Written:
-    written = write(session, agent.target)
-    assert problems(written.records, agent.target.now_ms) == []
+    written = write(session, target_of(agent))
+    assert problems(written.records, target_of(agent).now_ms) == []
     return written
 
 
 @pytest.mark.parametrize("name", ["blocks", "parallel", "compaction"])
 def test_a_session_of_claude_code_is_gone_on_with(opencode, name):
     written = converted(opencode, claude_code(SAMPLES / "claude_code" / f"{name}.jsonl"))
-    assert f"Imported session: {written.session_id}" in opencode.take(written)
-    assert_all_was_shown(opencode.resume(written.session_id), written.records[0])
-    assert_all_was_stored(parse(dump(written.records[0])), opencode.export(written.session_id))
+    assert f"Imported session: {written.session_id}" in take(opencode, written)
+    assert_all_was_shown(resume(opencode, written.session_id), written.records[0])
+    assert_all_was_stored(parse(dump(written.records[0])), export(opencode, written.session_id))
 
 
 def test_every_claude_code_session_of_the_corpus_is_gone_on_with(opencode, corpus):
@@ -200,8 +132,8 @@ def test_every_claude_code_session_of_the_corpus_is_gone_on_with(opencode, corpu
         pytest.skip(f"no Claude Code transcripts in {corpus}")
     for file in files:
         written = converted(opencode, claude_code(file))
-        opencode.take(written)
-        assert_all_was_shown(opencode.resume(written.session_id), written.records[0])
+        take(opencode, written)
+        assert_all_was_shown(resume(opencode, written.session_id), written.records[0])
 
 
 def test_every_hermes_export_of_the_corpus_is_gone_on_with(opencode, corpus):
@@ -211,15 +143,15 @@ def test_every_hermes_export_of_the_corpus_is_gone_on_with(opencode, corpus):
     for file in files:
         session = session_of(registry.READERS["hermes"].read(file.read_bytes().splitlines(keepends=True)))
         written = converted(opencode, session)
-        opencode.take(written)
-        assert_all_was_shown(opencode.resume(written.session_id), written.records[0])
+        take(opencode, written)
+        assert_all_was_shown(resume(opencode, written.session_id), written.records[0])
 
 
 def test_a_session_comes_home_and_is_gone_on_with(opencode):
     own = parse((SAMPLES / "opencode" / "turns.json").read_text("utf-8"))
     written = write(session_of(read_document(own)), Target())
-    opencode.take(written)
-    shown = opencode.resume(written.session_id)
+    take(opencode, written)
+    shown = resume(opencode, written.session_id)
     assert "Itloses21msabeat" in shown_texts(shown, "assistant")
     assert "beat1beat2" in shown_texts(shown, "tool")
 
@@ -228,25 +160,25 @@ def test_importing_again_adds_nothing_and_more_adds_what_is_new(opencode):
     session = claude_code(SAMPLES / "claude_code" / "parallel.jsonl")
     first = Session(session.meta, session.entries[:2])
     for part in (first, first, session, session):
-        opencode.take(converted(opencode, part))
+        take(opencode, converted(opencode, part))
     written = converted(opencode, session)
-    stored = opencode.export(written.session_id)
+    stored = export(opencode, written.session_id)
     assert [record["info"]["id"] for record in stored["messages"]] == [r["info"]["id"] for r in written.records[0]["messages"]]
 
 
 def test_our_reading_of_the_database_is_what_opencode_exports(opencode):
     written = converted(opencode, claude_code(SAMPLES / "claude_code" / "blocks.jsonl"))
-    opencode.take(written)
-    opencode.resume(written.session_id)
+    take(opencode, written)
+    resume(opencode, written.session_id)
     ours = read_container(opencode.database, written.session_id)
     assert ours.problems == []
-    assert ours.document == opencode.export(written.session_id)
+    assert ours.document == export(opencode, written.session_id)
 
 
 def test_what_opencode_said_goes_home_value_by_value(opencode):
     written = converted(opencode, claude_code(SAMPLES / "claude_code" / "parallel.jsonl"))
-    opencode.take(written)
-    opencode.resume(written.session_id)
+    take(opencode, written)
+    resume(opencode, written.session_id)
     document = read_container(opencode.database, written.session_id).document
     home = write(session_of(read_document(document)), Target())
     assert home.records == (document,)
@@ -259,14 +191,14 @@ def test_opencode_reads_a_database_that_we_made(opencode, tmp_path):
     assert write_container(tmp_path / "made.db", document) == []
     stored = parse(opencode.run("export", written.session_id, OPENCODE_DB=str(tmp_path / "made.db")))
     assert stored["messages"] == document["messages"]
-    assert_all_was_shown(opencode.resume(written.session_id, OPENCODE_DB=str(tmp_path / "made.db")), document)
+    assert_all_was_shown(resume(opencode, written.session_id, OPENCODE_DB=str(tmp_path / "made.db")), document)
 
 
 @pytest.mark.parametrize("is_new", [True, False], ids=["a store that we make", "a store that opencode made"])
 @pytest.mark.parametrize("name", ["blocks", "parallel", "compaction"])
 def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command(opencode, host, name, is_new):
     if not is_new:
-        opencode.take(converted(opencode, claude_code(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl")))
+        take(opencode, converted(opencode, claude_code(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl")))
     session = host.pushed(SAMPLES / "claude_code" / f"{name}.jsonl", f"{name}-{is_new}")
     pull = ("pull", session, "--to", "opencode", "--install", "--cwd", opencode.work, "--model", f"fake/{MODEL}")
     told = host.json(*pull)
@@ -274,13 +206,13 @@ def test_a_session_pulled_from_a_hub_is_gone_on_with_by_its_own_command(opencode
     assert told["command"] == ["opencode", "-s", told["native_session_id"], "-m", f"fake/{MODEL}"]
     assert told["native_session_id"] in opencode.run("session", "list"), "it is in the project of its working directory"
     assert host.json(*pull)["was_there"] is True, "listing it is not going on with it"
-    assert_all_was_shown(opencode.resume(told["native_session_id"]), document)
-    assert_all_was_stored(document, opencode.export(told["native_session_id"]))
+    assert_all_was_shown(resume(opencode, told["native_session_id"]), document)
+    assert_all_was_stored(document, export(opencode, told["native_session_id"]))
     host.refused("gone_on", "pull", session, "--to", "opencode", "--undo")
 
 
 def test_undo_leaves_no_trace_in_a_store_that_opencode_made(opencode, host):
-    opencode.take(converted(opencode, claude_code(SAMPLES / "claude_code" / "blocks.jsonl")))
+    take(opencode, converted(opencode, claude_code(SAMPLES / "claude_code" / "blocks.jsonl")))
     before = opencode.run("session", "list", "--format", "json")
     session = host.pushed(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl", "undone")
     told = host.json("pull", session, "--to", "opencode", "--install", "--cwd", opencode.work, "--model", f"fake/{MODEL}")
@@ -290,7 +222,7 @@ def test_undo_leaves_no_trace_in_a_store_that_opencode_made(opencode, host):
 
 
 def test_a_store_that_opencode_has_open_is_left_alone(opencode, host):
-    opencode.take(converted(opencode, claude_code(SAMPLES / "claude_code" / "blocks.jsonl")))
+    take(opencode, converted(opencode, claude_code(SAMPLES / "claude_code" / "blocks.jsonl")))
     session = host.pushed(SAMPLES.parent.parent / "cli" / "samples" / "relay-timer.jsonl", "held")
     pull = ("pull", session, "--to", "opencode", "--install", "--cwd", opencode.work, "--model", f"fake/{MODEL}")
     with opencode.serving():

@@ -9,6 +9,7 @@ from typing import Any
 
 MODEL = "gemini-2.5-flash"
 ANSWER = "The scripted model has read it all."
+CALLING = "The scripted model calls a tool."
 SNAPSHOT = "<state_snapshot><overall_goal>The scripted model summed it up.</overall_goal></state_snapshot>"
 
 
@@ -39,7 +40,7 @@ class ScriptedGemini:
         if any("state_snapshot" in part.get("text", "") for part in last):
             parts = [{"text": SNAPSHOT}]
         elif self.calls and not any("functionResponse" in part for part in last):
-            parts += [{"functionCall": call} for call in self.calls]
+            parts += [{"text": CALLING}, *({"functionCall": call} for call in self.calls)]
             self.calls = []
         else:
             parts.append({"text": ANSWER})
