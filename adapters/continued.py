@@ -81,7 +81,8 @@ def continued(conversion: Conversion, native_id: str, meta: Json, messages: Sequ
     records = _records(agent, native_id, meta, messages)
     written = [name_of(agent, record.native_id) for record in records if record.body["role"] != "system"]  # made up, if at all
     known, has = {name_of(agent, record.native_id) for record in records}, names_in(conversion)
-    new = tuple(message for message in conversion.messages if name_of(agent, message.native_id) not in known)
+    there = {message.get("append_id") for message in messages}  # also what our writer leaves out: what the agent's own harness said
+    new = tuple(one for one in conversion.messages if one.append_id not in there and name_of(agent, one.native_id) not in known)
     missing = next((name for name in written if name not in has), None)
     if missing is None:
         return Continued(new, len(messages))
