@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from eventstore.db import Database
-from eventstore.errors import Unauthorized
+from eventstore.errors import ReadOnlyReplica, Unauthorized
 
 TOKEN_PREFIX = "tsk_"  # noqa: S105  # not a secret: what every token begins with, so that redaction knows one
 _KNOWN_S = 5.0
@@ -58,11 +58,15 @@ class Access:
         return principal
 
     async def ensure_admin_token(self, path: Path) -> None:
-        """Let the token in the file at `path` administer this hub; on the first start, make both."""
+        """Let the token in the file at `path` administer this hub; on the first start, make both.
+
+        A replica knows the tokens of its primary and no others.
+        """
         token = await anyio.to_thread.run_sync(_token_in, path)
-        await self._database.call(
-            "add_token", token_hash=hash_token(token), scope="admin", project_id=None, label="made by the hub"
-        )
+        with contextlib.suppress(ReadOnlyReplica):
+            await self._database.call(
+                "add_token", token_hash=hash_token(token), scope="admin", project_id=None, label="made by the hub"
+            )
 
 
 def _token_in(path: Path) -> str:

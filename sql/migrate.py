@@ -34,13 +34,13 @@ class MigrationReport:
 
 
 def migrate(dsn: str) -> MigrationReport:
-    """Migrate the database at `dsn`. Doing it twice is the same as once.
+    """Migrate the database at `dsn`. Doing it twice is the same as once. A replica gets its schema from the primary.
 
-    Raises SchemaNewer (nothing changed), StoreUnavailable.
+    Raises SchemaNewer (nothing changed), StoreUnavailable; SchemaMissing on a replica whose primary has another schema.
     """
     try:
         with psycopg.connect(dsn, connect_timeout=_CONNECT_TIMEOUT_S) as connection:
-            return _migrate(connection)
+            return _check_replica(connection) if _is_replica(connection) else _migrate(connection)
     except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
         raise StoreUnavailable(f"The database cannot be reached: {_first_line(error)}") from None
 
@@ -82,12 +82,40 @@ def _migrate(connection: psycopg.Connection) -> MigrationReport:
     return MigrationReport(applied, _numbered()[-1][0], refreshed, _stale(connection))
 
 
+def _is_replica(connection: psycopg.Connection) -> bool:
+    row = connection.execute("select pg_is_in_recovery()").fetchone()
+    return row is not None and bool(row[0])
+
+
+def _check_replica(connection: psycopg.Connection) -> MigrationReport:
+    """Return that there is nothing to do where the primary has been migrated by a program with this one's SQL."""
+    found, newest = _found_version(connection), _numbered()[-1][0]
+    if found < newest or not _is_installed(connection, _digest(_function_texts())):
+        raise SchemaMissing(
+            "This database is a replica, and its primary was not migrated by this version of Tasuki. Start this version"
+            " at the primary first."
+        )
+    return MigrationReport([], newest, refreshed=False, stale=[])
+
+
+def _function_texts() -> list[str]:
+    return [text for folder in ("functions", "views") for _, text in _sql_files(folder)]
+
+
+def _digest(texts: list[str]) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _is_installed(connection: psycopg.Connection, digest: str) -> bool:
+    row = connection.execute("select digest from store.installed").fetchone()
+    return row is not None and row[0] == digest
+
+
 def _refresh(connection: psycopg.Connection) -> bool:
     """Put every function and view in again, unless just these are there."""
-    texts = [text for folder in ("functions", "views") for _, text in _sql_files(folder)]
-    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
-    row = connection.execute("select digest from store.installed").fetchone()
-    if row and row[0] == digest:
+    texts = _function_texts()
+    digest = _digest(texts)
+    if _is_installed(connection, digest):
         return False
     for text in texts:
         connection.execute(text)
