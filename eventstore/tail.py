@@ -24,6 +24,7 @@ log = logging.getLogger("tasuki.tail")
 Mode = Literal["messages", "natives", "events", "log"]
 _RETRY_S = 1.0
 _IDLE_CHANNELS_MAX = 4096
+_CHAR_BYTES_MAX = 4  # in UTF-8
 _SESSION_MODES: tuple[Mode, ...] = ("messages", "natives", "events")
 
 
@@ -229,7 +230,7 @@ def _give(page: Page, waiters: Iterable[_Waiter]) -> None:
 def _is_page(events: list[tuple[int, NewEvent]]) -> bool:
     """Whether these are messages, and no more than one page holds."""
     sizes = [event.size_bytes for _, event in events if event.kind == "message.appended"]
-    return len(events) == len(sizes) <= PAGE_COUNT_MAX and sum(sizes) <= PAGE_BYTES_MAX
+    return len(events) == len(sizes) <= PAGE_COUNT_MAX and _CHAR_BYTES_MAX * sum(sizes) <= PAGE_BYTES_MAX
 
 
 def _deliver_error(waiting: list[_Waiter], error: StoreError) -> None:

@@ -21,6 +21,7 @@ begin
     if _seq < _head and _is_due then
         perform set_config('synchronous_commit', 'off', true);
         select c.seq, c.tries into strict _seq, _tries from store.checkpoints c where c.name = projection for update;
+        _head := store.last_seq();  -- the one before us may have got further than we looked
         _to := least(_head, _seq + greatest(1, max_count >> least(_tries, 30)));
         begin
             execute format('select %I($1, $2)', 'fold_' || projection) using _seq + 1, _to;

@@ -162,6 +162,25 @@ def test_two_drivers_at_once_fold_nothing_twice(log: SqlLog):
     assert tallies(log) == [(1, 2, 4), (2, 3, 11)]
 
 
+@plant("follow_log", "_head := store.last_seq();  --", "--")
+def test_a_driver_that_waited_for_a_swap_does_not_go_back_behind_it(log: SqlLog):
+    some_events(log)
+    add(log)
+    with log.another() as other, log.another() as writer:
+        folded = []
+        with log.connection.transaction():
+            assert follow(log) == (5, 0)
+            thread = threading.Thread(target=lambda: folded.append(follow(other)))
+            thread.start()
+            wait_until_blocked(log)
+            writer.seqs(writer.said("a"), writer.said("b"))
+            assert follow(log) == (2, 0), "what came after the other one had looked"
+        thread.join()
+        assert (folded, checkpoint(log)[0]) == ([(0, 0)], 7)
+        assert follow(other) == (0, 0)
+    assert tallies(log) == [(1, 3, 10), (2, 4, 18)]
+
+
 def wait_until_blocked(log: SqlLog) -> None:
     """Wait until somebody waits for what this connection holds. Raises when nobody does within ten seconds."""
     for _ in range(1000):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from draws import draws
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsons import texts, values
 from standard_sessions import MARK, PNG, marks_in, sessions
@@ -350,7 +350,8 @@ def test_every_leaf_of_a_record_that_counts_as_converted_is_in_its_messages(reco
 @draws(120)
 @given(logs)
 def test_a_session_that_grows_appends_each_message_once(lines):
-    """What a follower has appended never has to change."""
+    """What a follower has appended never has to change. The one document of older versions does not grow."""
+    assume(len(lines) < 2 or not read_file(lines[:1]).is_document)
     bodies: dict[str, str] = {}
     for end in range(len(lines) + 1):
         for message in read(lines[:end], is_final=False).messages:

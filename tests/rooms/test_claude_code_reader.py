@@ -151,8 +151,8 @@ def test_a_transcript_is_known_by_its_content(name):
 
 
 def test_other_files_are_not_taken_for_transcripts():
-    codex = b'{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x"}}\n'
-    for lines in ([], [b"\n"], [b"# text\n"] * 9, [codex] * 9, [b'{"role":"user","content":"x"}\n'] * 9):
+    other = b'{"timestamp":"2026-01-01T00:00:00Z","type":"ping","payload":{"id":"x"}}\n'
+    for lines in ([], [b"\n"], [b"# text\n"] * 9, [other] * 9, [b'{"role":"user","content":"x"}\n'] * 9):
         assert registry.detect(lines) is None
 
 

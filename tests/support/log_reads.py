@@ -107,6 +107,7 @@ class LogReads(LogContract):
             if fork.source
         ]
         assert found.pop("snapshots") == [self.shown(snapshot) for snapshot in session.snapshots]
+        assert found.pop("subagents") == []
         assert found == self.listed(session)
 
     def check_sessions(self, project: str, title: str | None, limit: int) -> None:
