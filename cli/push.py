@@ -98,8 +98,8 @@ class _Run:
     def one(self, hub: Hub) -> None:
         """Push what was named, with its sub-agents."""
         loaded = load(source_of(self._options.session, self._options.agent, self._options.session_id))
-        if not loaded.conversion.messages:
-            raise UnsupportedFormat(f"{loaded.source.place} holds no message.")
+        if not loaded.conversion.entries:
+            raise UnsupportedFormat(f"{loaded.source.place} holds nothing of a session.")
         self._push_with_subagents(hub, loaded)
 
     def all(self, hub: Hub) -> None:

@@ -24,7 +24,7 @@ class Cli:
     """`tasuki` as someone on a host uses it: with a home of its own, and a hub in the environment."""
 
     def __init__(self, home: Path, url: str = "", token: str = "") -> None:
-        keep = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
+        keep = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT") if name in os.environ}
         self.env = {**keep, "HOME": str(home), "USERPROFILE": str(home), "TZ": "UTC", "TASUKI_DATA_DIR": str(home / "data")}
         self.home = home
         if url:

@@ -41,14 +41,9 @@ def _value(line: bytes) -> object:
         return line
 
 
-def home(cli: Any, rest: Any, project: str, path: Path, out: Path) -> dict[str, Any]:
+def home(cli: Any, project: str, path: Path, out: Path) -> dict[str, Any]:
     """Bring a file in, pull it for the agent that it is from, and return what pull said."""
-    done = cli.run("push", path, "--project", project, "--json")
-    if "holds no message" in done.stderr:  # all of it was taken back: push leaves such a session, an import takes it
-        there = rest.call("POST", f"/v1/import?project_id={project}", path.read_text("utf-8"))
-    else:
-        assert done.returncode == 0, done.stderr
-        there = json.loads(done.stdout)["sessions"][0]
+    there = cli.json("push", path, "--project", f"{project} {path.name}")["sessions"][0]
     told: dict[str, Any] = cli.json("pull", there["session_id"], "--to", there["agent"], "-o", out, "--strict")
     assert told["agent"] == there["agent"]
     return told
@@ -65,20 +60,20 @@ def with_subagent(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("path", [SAMPLE, *sorted(SAMPLES.glob("*/*.json*"))], ids=lambda path: path.name)
-def test_a_sample_comes_home_as_it_was(cli, rest, project, tmp_path, path):
-    told = home(cli, rest, project, path, tmp_path / f"back{path.suffix}")
+def test_a_sample_comes_home_as_it_was(cli, project, tmp_path, path):
+    told = home(cli, project, path, tmp_path / f"back{path.suffix}")
     assert values((tmp_path / f"back{path.suffix}").read_bytes()) == values(path.read_bytes())
     assert not any(told["written"][kind] for kind in ("dropped", "degraded", "synthesised", "warnings"))
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_every_corpus_file_comes_home_as_it_was(cli, rest, project, tmp_path, corpus, agent):
+def test_every_corpus_file_comes_home_as_it_was(cli, project, tmp_path, corpus, agent):
     files = [path for path in sorted((corpus / agent).glob("*.json*")) if path.is_file()]
     if not files:
         pytest.skip(f"no sessions of {agent} in {corpus}")
     for path in files:
         out = tmp_path / f"back-{path.name}"
-        home(cli, rest, project, path, out)
+        home(cli, project, path, out)
         assert values(out.read_bytes()) == values(path.read_bytes()), path.name
 
 

@@ -3,6 +3,9 @@
 It runs in a home of its own, against a scripted model on this machine.
 """
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +30,8 @@ from cli.containers_opencode import read_container, write_container
 from eventstore.wire.codec import dump, parse
 
 SAMPLES = Path(__file__).parent.parent / "samples"
+NAME = {f"GIT_{who}_{what}": "relay@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SAMPLES.parents[1]), "GIT_CONFIG_GLOBAL": os.devnull, **NAME}
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no opencode (npm opencode-ai): set TASUKI_OPENCODE")
 
 
@@ -228,3 +233,40 @@ def test_a_store_that_opencode_has_open_is_left_alone(opencode, host):
     with opencode.serving():
         host.refused("store_held", *pull)
     assert host.json(*pull)["was_there"] is False
+
+
+def test_without_a_hub_a_session_goes_by_plain_git_and_a_second_turn_is_a_diff(opencode, corpus, tmp_path):
+    exports = sorted((corpus / "hermes").glob("export-*.jsonl"))
+    if not exports:
+        pytest.skip(f"no exports of Hermes in {corpus}")
+    repository, name = tmp_path / "sessions", "relay.jsonl"
+    repository.mkdir()
+
+    def run(*command: object) -> str:
+        done = subprocess.run([*map(str, command)], cwd=repository, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def convert(*arguments: object) -> None:
+        run(sys.executable, "-m", "cli.main", "convert", *arguments)
+
+    run("git", "init", "-q")
+    convert("--to", "messages", exports[0], name)
+    run("git", "add", name)
+    run("git", "commit", "-qm", "as Hermes left it")
+    convert("--to", "opencode", "--cwd", opencode.work, "--model", f"fake/{MODEL}", name, tmp_path / "session.json")
+    session = parse((tmp_path / "session.json").read_text("utf-8"))
+    opencode.run("import", str(tmp_path / "session.json"))
+    assert_all_was_shown(resume(opencode, session["info"]["id"]), session)
+
+    for turn in ("as OpenCode has it", "a second turn"):
+        (tmp_path / "again.json").write_text(dump(export(opencode, session["info"]["id"])), "utf-8")
+        convert("--to", "messages", tmp_path / "again.json", name)
+        if turn == "a second turn":
+            break
+        run("git", "commit", "-qam", turn)
+        opencode.go_on(session["info"]["id"], "And now?")
+    changed = [line for line in run("git", "diff", "-U0", name).splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    said = [line for line in changed if '"role"' in line]
+    assert [line[0] for line in said] == ["+", "+"], "what was asked and answered, and no line of before"
+    assert "And now?" in said[0]
+    assert ANSWER in said[1]
