@@ -22,7 +22,7 @@ from projections.registry import projection
 from sql.migrate import Projection
 
 RANGE_EVENTS = 20_000
-REST_SHARE = 0.25
+REST_SHARE = 0.5
 SWAP_MS_MAX = 200
 SWAP_TRIES = 50
 _LAST_EVENTS = 2_000
