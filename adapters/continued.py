@@ -42,9 +42,21 @@ class Continued:
     kept: int
 
 
-def looks_written(conversion: Conversion) -> bool:
-    """May a session hold records that a writer of ours made?"""
-    return conversion.agent in WRITERS and _LOOKS_WRITTEN.get(conversion.agent, _may_be)(conversion)
+def looks_written(conversion: Conversion, native_id: str) -> bool:
+    """May a session hold records that a writer of ours made, or have an id that one made?"""
+    if conversion.agent not in WRITERS:
+        return False
+    return is_made(native_id) or _LOOKS_WRITTEN.get(conversion.agent, _may_be)(conversion)
+
+
+def is_made(native_id: str) -> bool:
+    """Is it an id as our writers make them, where what names a session is none that the agent takes?"""
+    return _made_uuid.fullmatch(native_id) is not None
+
+
+def goes_home_as(agent: str, meta: Json, messages: Sequence[Json]) -> str:
+    """Return the id that the agent's writer gives a session where nobody asks for another."""
+    return WRITERS[agent].write(Session(meta, tuple(messages)), Target()).session_id
 
 
 def record_names(agent: str, native_id: str, meta: Json, messages: Sequence[Json]) -> list[str]:

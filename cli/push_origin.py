@@ -7,7 +7,7 @@ Asked only for sessions that hold records as our writers make them. What was fou
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
-from adapters.continued import looks_written, names_in, record_names
+from adapters.continued import goes_home_as, is_made, looks_written, names_in, record_names
 from adapters.conversion import Json
 from cli import push_marks
 from cli.client import Hub, session_path
@@ -20,7 +20,7 @@ _beginnings: WeakKeyDictionary[Hub, dict[str, list[Json]]] = WeakKeyDictionary()
 
 def find_origin(hub: Hub, loaded: Loaded, project_id: str) -> str:
     """Return the hub's id of the session that an agent's session was written from; "" where there is none, or it is its own."""
-    if not looks_written(loaded.conversion):
+    if not looks_written(loaded.conversion, loaded.native_id):
         return ""
     listed = list(_sessions(hub, project_id))
     for one in listed:
@@ -32,8 +32,8 @@ def find_origin(hub: Hub, loaded: Loaded, project_id: str) -> str:
     best, shared_most = "", 0
     for one in reversed(listed):  # the oldest first: of a session and its fork, which begin alike, the one that has more
         session_id = str(one["session_id"])
-        if one["meta"].get("agent_source") == loaded.conversion.agent:
-            continue  # the agent's own goes home under its own id
+        if one["meta"].get("agent_source") == loaded.conversion.agent and not _goes_home(hub, one, loaded):
+            continue  # the agent's own goes home under its own id, where it has one that the agent takes
         begin = _beginning(hub, session_id)
         if not has.intersection(_names(loaded, one["meta"], begin)):
             continue
@@ -78,6 +78,14 @@ def _sessions(hub: Hub, project_id: str) -> Iterator[Json]:
 
 def _names(loaded: Loaded, meta: Json, messages: list[Json]) -> list[str]:
     return record_names(loaded.conversion.agent, loaded.native_id, meta, messages)
+
+
+def _goes_home(hub: Hub, one: Json, loaded: Loaded) -> bool:
+    """Is it what a session of the agent's own went home as, under an id made of its own?"""
+    if not is_made(loaded.native_id):
+        return False
+    begin = _beginning(hub, str(one["session_id"]))
+    return goes_home_as(loaded.conversion.agent, one["meta"], begin) == loaded.native_id
 
 
 def _names_it(meta: Json, name: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from adapters.arrival import creation
-from adapters.continued import continued, known_to, name_of, record_names, rewound
+from adapters.continued import continued, is_made, known_to, name_of, record_names, rewound
 from adapters.conversion import Json, Message
 from adapters.session import metadata_of
 from cli import push_marks
@@ -105,15 +105,17 @@ class _Fit:
         return tuple(message for message in conversion.messages if message.append_id not in known)
 
     def _holds_others(self) -> bool:
-        """Does the agent have records that were written from what others said?"""
+        """Does the agent have records that were written from what others said, or anew from what it said itself?"""
         agent = self._loaded.conversion.agent
         if not self.is_own:
             return True
-        own = {name_of(agent, str(metadata_of(message).get("native_id"))) for message in self.messages}
+        has = {name_of(agent, message.native_id) for message in self._loaded.conversion.messages}
         if all(metadata_of(message).get("agent_source") == agent for message in self.messages):
+            has = {name for name in has if is_made(name)}  # its own numbers and names may be given anew: they prove nothing
+        own = {name_of(agent, str(metadata_of(message).get("native_id"))) for message in self.messages}
+        if has <= own:
             return False
         written = record_names(agent, self._loaded.native_id, self.meta, self.messages)
-        has = {name_of(agent, message.native_id) for message in self._loaded.conversion.messages}
         return bool(has.intersection(written) - own)
 
 

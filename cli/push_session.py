@@ -45,7 +45,7 @@ def push_session(
     new = [message for message in messages if message.append_id not in place.known]
     sender.repeat(len(messages) - len(new))
     sender.send_messages(new)
-    if looks_written(loaded.conversion):
+    if looks_written(loaded.conversion, loaded.native_id):
         sender.send_natives(_of_what_is_new(natives, loaded, place, sender), 0)
     else:
         sender.send_natives(natives, place.mark.natives_covered(log_id, natives) if place.mark else 0)
