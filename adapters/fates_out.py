@@ -90,3 +90,20 @@ def leave_out(report: Report, message: Json, index: int, reason: str, kind: Kind
     report.found("fields", count)
     report.note(kind, f"entries/{message['role']}", reason, where)
     report.note(kind, f"fields/{message['role']}", reason, where, count)
+
+
+def open_texts(thinking: Any) -> list[str]:
+    """Return the texts of the thinking that nobody signed or encrypted."""
+    if not isinstance(thinking, dict):
+        return []
+    items = thinking.get("items")
+    if isinstance(items, list) and items:
+        open_items = (item for item in items if isinstance(item, dict) and not is_sealed(item))
+        return [text for item in open_items if isinstance(text := item.get("text"), str) and text]
+    content = thinking.get("content")
+    return [content] if isinstance(content, str) and content and thinking.get("encrypted") is not True else []
+
+
+def is_nothing(value: Any) -> bool:
+    """Is a leaf of thinking one that says nothing?"""
+    return value in (None, {}, [], "") or value is False

@@ -8,7 +8,7 @@ from typing import Any
 
 from adapters import fates_out
 from adapters.conversion import Json
-from adapters.fates_out import NO_PLACE, SEALED, Notes, is_sealed, is_summary, nearest, path_of
+from adapters.fates_out import NO_PLACE, SEALED, Notes, is_nothing, is_sealed, is_summary, nearest, open_texts, path_of
 from adapters.leaves import CONVERTED, Fate, Path
 
 WRITTEN: Mapping[str, str] = {
@@ -51,14 +51,7 @@ WHOSE = Fate("kept_native", "about where the thinking came from")
 
 def readable(thinking: Any) -> list[str]:
     """The thoughts that nobody signed or encrypted."""
-    if not isinstance(thinking, dict):
-        return []
-    items = thinking.get("items")
-    if isinstance(items, list) and items:
-        open_items = (item for item in items if isinstance(item, dict) and not is_sealed(item))
-        return [text for item in open_items if isinstance(text := item.get("text"), str) and text.strip()]
-    content = thinking.get("content")
-    return [content] if isinstance(content, str) and content.strip() and thinking.get("encrypted") is not True else []
+    return [text for text in open_texts(thinking) if text.strip()]
 
 
 def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
@@ -71,7 +64,7 @@ def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
             return noted
         if path[0] == "thinking":
             is_written = message["role"] == "assistant" and kind != "summary"
-            return _thinking(message["thinking"], path, value) if is_written or _is_empty(value) else NO_PLACE
+            return _thinking(message["thinking"], path, value) if is_written or is_nothing(value) else NO_PLACE
         if path[0] == "content" and len(path) > 1:
             part = message["content"][path[1]]
             return CONVERTED if path[2:] in _parts.get(str(part.get("type")), ()) else NO_PLACE
@@ -92,7 +85,7 @@ def _is_status(role: str, path: Path, value: Any) -> bool:
 
 
 def _thinking(thinking: Any, path: Path, value: Any) -> Fate:
-    if _is_empty(value):
+    if is_nothing(value):
         return CONVERTED
     items = thinking.get("items") if isinstance(thinking, dict) else None
     items = items if isinstance(items, list) else []
@@ -109,10 +102,6 @@ def _thinking(thinking: Any, path: Path, value: Any) -> Fate:
         case (_, "encrypted"):
             return SEALED if value is True else CONVERTED
     return NO_PLACE
-
-
-def _is_empty(value: Any) -> bool:
-    return value in (None, {}, [], "") or value is False
 
 
 _written = frozenset(map(path_of, WRITTEN))

@@ -8,7 +8,7 @@ from typing import Any
 
 from adapters import fates_out
 from adapters.conversion import Json
-from adapters.fates_out import HUBS_OWN, NO_PLACE, SEALED, Notes, is_sealed, is_summary, nearest, path_of
+from adapters.fates_out import HUBS_OWN, NO_PLACE, SEALED, Notes, is_nothing, is_sealed, is_summary, nearest, open_texts, path_of
 from adapters.leaves import CONVERTED, Fate, Path
 
 WRITTEN: Mapping[str, str] = {
@@ -52,14 +52,7 @@ NO_MARK = Fate("degraded", "a row has no mark for a failure: what the tool said 
 
 def readable(thinking: Any) -> str:
     """The thinking that nobody signed or encrypted, as one text."""
-    if not isinstance(thinking, dict):
-        return ""
-    items = thinking.get("items")
-    if isinstance(items, list) and items:
-        open_items = (item for item in items if isinstance(item, dict) and not is_sealed(item))
-        return "\n\n".join(text for item in open_items if isinstance(text := item.get("text"), str) and text)
-    content = thinking.get("content")
-    return content if isinstance(content, str) and thinking.get("encrypted") is not True else ""
+    return "\n\n".join(open_texts(thinking))
 
 
 def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
@@ -71,7 +64,7 @@ def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
         if noted is not None:
             return noted
         if path[0] == "thinking":
-            return _thinking(message["thinking"], path, value) if message["role"] == "assistant" or _is_empty(value) else NO_PLACE
+            return _thinking(message["thinking"], path, value) if message["role"] == "assistant" or is_nothing(value) else NO_PLACE
         if path[0] == "content" and len(path) > 1:
             return CONVERTED if path[2:] in _parts.get(str(message["content"][path[1]].get("type")), ()) else NO_PLACE
         steps = tuple("[]" if isinstance(step, int) else step for step in path)
@@ -100,7 +93,7 @@ def _metadata(role: str, path: Path, value: Any) -> Fate | None:
 
 
 def _thinking(thinking: Any, path: Path, value: Any) -> Fate:
-    if _is_empty(value):
+    if is_nothing(value):
         return CONVERTED
     items = thinking.get("items") if isinstance(thinking, dict) else None
     items = items if isinstance(items, list) else []
@@ -115,10 +108,6 @@ def _thinking(thinking: Any, path: Path, value: Any) -> Fate:
         case (_, "encrypted"):
             return SEALED if value is True else CONVERTED
     return NO_PLACE
-
-
-def _is_empty(value: Any) -> bool:
-    return value in (None, {}, [], "") or value is False
 
 
 _written = frozenset(map(path_of, WRITTEN))
