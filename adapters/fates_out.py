@@ -45,6 +45,11 @@ def is_summary(message: Json) -> bool:
     return is_compaction(message) and message["role"] in ("user", "assistant") and not message.get("tool_calls")
 
 
+def kind_of(message: Json) -> str:
+    """Return `summary` for what is written as one, else the role."""
+    return "summary" if is_summary(message) else str(message["role"])
+
+
 def is_sealed(item: Any) -> bool:
     """Is this item of a thinking signed or encrypted?"""
     return isinstance(item, dict) and bool(item.get("signature") or item.get("data"))

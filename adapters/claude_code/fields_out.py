@@ -1,15 +1,13 @@
-"""What becomes of each field of a message that another agent wrote. What no table names has no place, and is reported.
+"""What becomes of each field of a message that another agent wrote: the place in a line for each that has one."""
 
-The tables are the source of the field list in the documentation.
-"""
-
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from adapters import fates_out
 from adapters.conversion import Json
-from adapters.fates_out import NO_PLACE, SEALED, Notes, is_sealed, is_summary, nearest, path_of
+from adapters.fates_out import SEALED, is_sealed, kind_of
 from adapters.leaves import CONVERTED, Fate, Path
+from adapters.tables_out import Tables
 
 WRITTEN: Mapping[str, str] = {
     "role": "type, message.role",
@@ -55,45 +53,11 @@ STAYS: Mapping[str, str] = {
 UNSIGNED_THINKING = Fate("dropped", "thinking without this API's signature is refused")
 
 
-def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
-    """Return the function that tells what becomes of a leaf of this message. `notes` come before the tables."""
-    role = "summary" if is_summary(message) else message["role"]
-
-    def fate(path: Path, value: Any) -> Fate:
-        noted = nearest(notes, path)
-        if noted is not None:
-            return noted
-        if path[0] == "thinking":
-            return _thinking(message["thinking"], path, value)
-        if path[0] == "content" and len(path) > 1:
-            kind = message["content"][path[1]].get("type")
-            return CONVERTED if path[2:] in _parts.get(kind, ()) else NO_PLACE
-        steps = tuple("[]" if isinstance(step, int) else step for step in path)
-        if steps in _written or steps in _of_role[role] or (path[0] in _EMPTY and value in (None, {}, [])):
-            return CONVERTED
-        if steps == ("metadata", "status") and STATUS.get(role) == value:
-            return CONVERTED
-        return nearest(_stays, steps) or NO_PLACE
-
-    return fate
-
-
-_written = frozenset(map(path_of, WRITTEN))
-_parts = {kind: {("type",), *map(path_of, names)} for kind, names in PARTS.items()}
-_of_role: Mapping[str, frozenset[Path]] = {
-    "assistant": frozenset(map(path_of, ASSISTANT)),
-    "tool": frozenset(map(path_of, TOOL)),
-    "summary": frozenset(map(path_of, SUMMARY)),
-    "user": frozenset(),
-}
-_stays = {path_of(name): Fate("kept_native", reason) for name, reason in STAYS.items()}
-_EMPTY = frozenset({"content", "tool_calls", "metadata", "tool_call_id"})  # nothing in them is nothing to write
-
-
-def _thinking(thinking: Any, path: Path, value: Any) -> Fate:
+def _thinking(message: Json, path: Path, value: Any) -> Fate:
     """Signed thinking stays for the way home; readable thinking that nobody signed has no place in this API."""
     if value in (None, {}, [], ""):
         return CONVERTED
+    thinking = message["thinking"]
     match path:
         case (_, "items", int(index), *_):
             is_closed = is_sealed(thinking["items"][index])
@@ -101,3 +65,10 @@ def _thinking(thinking: Any, path: Path, value: Any) -> Fate:
             items = thinking.get("items") if isinstance(thinking, dict) else None
             is_closed = isinstance(thinking, dict) and (thinking.get("encrypted") is True or any(map(is_sealed, items or [])))
     return SEALED if is_closed else UNSIGNED_THINKING
+
+
+def _told(message: Json, path: Path, value: Any) -> Fate | None:
+    return CONVERTED if path == ("metadata", "status") and STATUS.get(kind_of(message)) == value else None
+
+
+fate_of = Tables(WRITTEN, PARTS, {"assistant": ASSISTANT, "tool": TOOL, "summary": SUMMARY}, STAYS, _thinking, _told).fate_of

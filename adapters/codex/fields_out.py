@@ -1,15 +1,13 @@
-"""What becomes of each field of a message that another agent wrote. What no table names has no place, and is reported.
+"""What becomes of each field of a message that another agent wrote: the place in a line for each that has one."""
 
-The tables are the source of the field list in the documentation.
-"""
-
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from adapters import fates_out
 from adapters.conversion import Json
-from adapters.fates_out import HUBS_OWN, NO_PLACE, SEALED, Notes, is_nothing, is_sealed, is_summary, nearest, open_texts, path_of
+from adapters.fates_out import HUBS_OWN
 from adapters.leaves import CONVERTED, Fate, Path
+from adapters.tables_out import Tables, of_thinking
 
 WRITTEN: Mapping[str, str] = {
     "role": "payload.role",
@@ -29,7 +27,10 @@ ASSISTANT: Mapping[str, str] = {
     "metadata.reply_id": "neighbours of one reply are items behind each other",
 }
 TOOL: Mapping[str, str] = {"tool_call_id": "payload.call_id"}
-SUMMARY: Mapping[str, str] = {"metadata.compaction": "type compacted: it replaces all before"}
+SUMMARY: Mapping[str, str] = {
+    "metadata.compaction": "type compacted: it replaces all before",
+    "metadata.reply_id": ASSISTANT["metadata.reply_id"],
+}
 STAYS: Mapping[str, str] = {
     **fates_out.STAYS,
     "append_id": HUBS_OWN.reason,
@@ -40,39 +41,16 @@ STAYS: Mapping[str, str] = {
     "metadata.subagent": "about where it came from; the link stands in the sub-agent's session",
     "metadata.origin": "told by what the line is",
 }
-WHOSE = Fate("kept_native", "about where the thinking came from")
 SHOWN = Fate("degraded", "shown, but not sent to the model: its API takes only thinking that it sealed itself")
 NO_MARK = Fate("degraded", "a result has no mark for a failure: what the tool said has to tell")
 
 
-def readable(thinking: Any) -> str:
-    """The thinking that nobody signed or encrypted, as one text."""
-    return "\n\n".join(open_texts(thinking))
+def _thinking(message: Json, path: Path, value: Any) -> Fate:
+    return of_thinking(message, path, value, is_written=message["role"] == "assistant", said=SHOWN)
 
 
-def fate_of(message: Json, notes: Notes) -> Callable[[Path, Any], Fate]:
-    """Return the function that tells what becomes of a leaf of this message. `notes` come before the tables."""
-    kind = "summary" if is_summary(message) else message["role"]
-
-    def fate(path: Path, value: Any) -> Fate:
-        noted = nearest(notes, path)
-        if noted is not None:
-            return noted
-        if path[0] == "thinking":
-            return _thinking(message["thinking"], path, value) if message["role"] == "assistant" or is_nothing(value) else NO_PLACE
-        if path[0] == "content" and len(path) > 1:
-            return CONVERTED if path[2:] in _parts.get(str(message["content"][path[1]].get("type")), ()) else NO_PLACE
-        steps = tuple("[]" if isinstance(step, int) else step for step in path)
-        if steps in _written or steps in _of_kind[kind] or (path[0] in _EMPTY and value in (None, {}, [])):
-            return CONVERTED
-        told = _told(message["role"], path, value)
-        return told or nearest(_stays, steps) or NO_PLACE
-
-    return fate
-
-
-def _told(role: str, path: Path, value: Any) -> Fate | None:
-    """What is told by what the line is."""
+def _told(message: Json, path: Path, value: Any) -> Fate | None:
+    role = message["role"]
     match path:
         case ("metadata", "status") if role in ("assistant", "tool") and value == "complete":
             return CONVERTED
@@ -83,32 +61,4 @@ def _told(role: str, path: Path, value: Any) -> Fate | None:
     return None
 
 
-def _thinking(thinking: Any, path: Path, value: Any) -> Fate:
-    if is_nothing(value):
-        return CONVERTED
-    items = thinking.get("items") if isinstance(thinking, dict) else None
-    items = items if isinstance(items, list) else []
-    match path:
-        case (_, "items", int(index), *rest):
-            if is_sealed(items[index]):
-                return SEALED
-            return SHOWN if rest == ["text"] else WHOSE if rest in (["provider"], ["model"], ["id"]) else NO_PLACE
-        case (_, "content"):
-            is_closed = any(map(is_sealed, items)) or thinking.get("encrypted") is True
-            return SEALED if is_closed else SHOWN
-        case (_, "encrypted"):
-            return SEALED if value is True else CONVERTED
-    return NO_PLACE
-
-
-_written = frozenset(map(path_of, WRITTEN))
-_parts = {kind: {("type",), *map(path_of, names)} for kind, names in PARTS.items()}
-_of_kind: Mapping[str, frozenset[Path]] = {
-    "assistant": frozenset(map(path_of, ASSISTANT)),
-    "tool": frozenset(map(path_of, TOOL)),
-    "summary": frozenset(map(path_of, SUMMARY)) | {path_of("metadata.reply_id")},
-    "user": frozenset(),
-    "system": frozenset(),
-}
-_stays = {path_of(name): Fate("kept_native", reason) for name, reason in STAYS.items()}
-_EMPTY = frozenset({"content", "tool_calls", "metadata", "tool_call_id"})  # nothing in them is nothing to write
+fate_of = Tables(WRITTEN, PARTS, {"assistant": ASSISTANT, "tool": TOOL, "summary": SUMMARY}, STAYS, _thinking, _told).fate_of

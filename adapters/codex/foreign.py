@@ -11,7 +11,7 @@
 
 from collections.abc import Collection, Sequence
 
-from adapters.codex.fields_out import fate_of, readable
+from adapters.codex.fields_out import fate_of
 from adapters.codex.items_out import (
     RENAMED,
     call_item,
@@ -40,6 +40,7 @@ from adapters.fates_out import (
     account_entry,
     is_summary,
     leave_out,
+    open_texts,
 )
 from adapters.pairing import PairedCall, Pairing
 from adapters.report import Kind, Report
@@ -100,7 +101,7 @@ class Foreign:
         notes: Notes = {}
         parts = parts_of(message.get("content"), notes, is_assistant=True)
         calls = self._pairing.calls.get(index, ())
-        thought = sound(readable(message.get("thinking")), ("thinking",), notes)
+        thought = sound("\n\n".join(open_texts(message.get("thinking"))), ("thinking",), notes)
         if not is_said(parts) and not calls and not thought.strip():
             reason: tuple[str, Kind] = (SEALED.reason, "kept_native") if message.get("thinking") else (EMPTY, "dropped")
             self._drop(index, *reason)

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.dsh.fields_out import USAGE
+from adapters.dsh.fields_out import BLANK, USAGE
 from adapters.dsh.records import SAFE_INTEGER_MAX, int_of, ms_of, object_of
 from adapters.fates_out import Notes
 from adapters.leaves import Fate, Path
@@ -19,7 +19,6 @@ NAME_CHARS_MAX = 64
 SURROGATE = Fate("degraded", "half a surrogate pair, which no model's server takes; U+FFFD stands for it")
 NO_PART = Fate("dropped", "no block for it here; a note stands in its place")
 NO_IMAGE = Fate("dropped", "images stand in the agent's own store, beside the log; a note stands in its place")
-BLANK = Fate("dropped", "nothing but blanks")
 NAME = Fate("degraded", "models refuse such a tool name; other characters stand for those that they do not take")
 RENAMED = Fate("degraded", "not valid here, or used twice; another one is written")
 CLAMPED = Fate("degraded", "the time is later than now; clamped")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from adapters.conversion import Json
 from adapters.dsh.blocks_out import NO_MODEL, RENAMED, Clock, call_of, content_of, is_reply_block, sound, text_block, usage_of
-from adapters.dsh.fields_out import USAGE, fate_of, readable
+from adapters.dsh.fields_out import USAGE, fate_of
 from adapters.dsh.home import record_of
 from adapters.dsh.log import Log
 from adapters.dsh.names import Names
@@ -33,6 +33,7 @@ from adapters.fates_out import (
     account_entry,
     is_summary,
     leave_out,
+    open_texts,
 )
 from adapters.leaves import CONVERTED, Fate
 from adapters.pairing import PairedCall, Pairing
@@ -150,7 +151,7 @@ class Foreign:
             notes["thinking",] = CONVERTED
             self._own.add(index)
             return own
-        thoughts = [sound(text, ("thinking",), notes) for text in readable(message.get("thinking"))]
+        thoughts = [sound(text, ("thinking",), notes) for text in open_texts(message.get("thinking")) if text.strip()]
         texts = content_of(message.get("content"), notes)
         return [*({"type": "reasoning", "text": text} for text in thoughts), *texts, *calls]
 

@@ -29,8 +29,9 @@ from adapters.fates_out import (
     account_entry,
     is_summary,
     leave_out,
+    open_texts,
 )
-from adapters.hermes.fields_out import fate_of, readable
+from adapters.hermes.fields_out import fate_of
 from adapters.hermes.records import why_dead
 from adapters.hermes.rows_out import RENAMED, Clock, call_of, content_of, joined, new_row, sound, tool_name
 from adapters.pairing import PairedCall, Pairing
@@ -94,7 +95,7 @@ class Foreign:
         notes = {index: Notes() for index in reply.indexes}
         messages = [(self._messages[index], notes[index]) for index in reply.indexes]
         content = joined([content_of(message.get("content"), note, with_images=False) for message, note in messages])
-        thoughts = [sound(readable(message.get("thinking")), ("thinking",), note) for message, note in messages]
+        thoughts = [sound("\n\n".join(open_texts(message.get("thinking"))), ("thinking",), note) for message, note in messages]
         calls = [
             call_of(call, ("tool_calls", place), notes[index])
             for index in reply.indexes
