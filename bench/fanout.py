@@ -24,7 +24,6 @@ EVENTS = 3000  # waiters woken a round: few events where many wait
 ALLOWED_S = 35.0  # for each number of waiters
 SPARE_FILES = 500
 ARMED_WAIT_S = 45.0  # below the 60 s that a long-poll waits
-TOGETHER = 100  # streams that begin at once: each reads the session, and who waits long for the database is refused
 Event = Callable[[], Awaitable[float]]
 
 
@@ -102,14 +101,13 @@ class Crowd:
         self._all_have_it: asyncio.Future[float] = asyncio.get_running_loop().create_future()
 
     async def follow(self) -> None:
-        """Create the sessions and let every stream begin."""
+        """Create the sessions and let every stream begin, all at once."""
         self._polled, self._seq = await http.new_session(self._hub, self._writer)
         self._streamed, seq = await http.new_session(self._hub, self._writer)
         request = http.get(self._hub, f"/v1/sessions/{self._streamed}/events?after_seq={seq}")
-        for begun, stream in enumerate(self._streams, 1):
+        for stream in self._streams:
             stream.follow(request, self._receive)
-            if begun % TOGETHER == 1 or begun == len(self._streams):
-                await self._until_waiting(self._hub, "/healthz", begun)
+        await self._until_waiting(self._hub, "/healthz", len(self._streams))
 
     async def by_poll_s(self) -> float:
         """Seconds until every long-poll is answered with one new event."""

@@ -40,6 +40,7 @@ DATABASE_WAIT_S = 30.0
 GRACE_S = 10
 KEEP_ALIVE_S = 75  # more than clients and proxies keep an idle connection: who closes first loses no request
 BACKLOG = 4096
+APPENDS_AT_ONCE = 2  # small and large ones: reads leave them their connections
 RESTART_CHECK_S = 1.0
 
 
@@ -156,7 +157,7 @@ async def compose(
     followers: Followers | None = None,
 ) -> Service:
     """Put a service together on an open database; its tasks (tails, listener, committer) are not started yet."""
-    access, reader = Access(database), Reader(database)
+    access, reader = Access(database), Reader(database, max(1, settings.pool_size_max - APPENDS_AT_ONCE))
     await access.ensure_admin_token(settings.token_path)
     tails = Tails(reader)
 

@@ -8,11 +8,13 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio.to_thread
 
 from eventstore.db import Database
 from eventstore.errors import ReadOnlyReplica, Unauthorized
+from eventstore.sharing import SingleFlight
 
 TOKEN_PREFIX = "tsk_"  # noqa: S105  # not a secret: what every token begins with, so that redaction knows one
 _KNOWN_S = 5.0
@@ -34,6 +36,7 @@ class Access:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
+        self._lookups: SingleFlight[list[tuple[Any, ...]]] = SingleFlight()
 
     async def principal(self, token: str) -> Principal:
         """Return who calls with this token. Raises Unauthorized: unknown or revoked."""
@@ -44,7 +47,7 @@ class Access:
         if known:  # one caller looks again; who comes meanwhile goes by what was known, instead of thousands asking at once
             self._known[digest] = (time.monotonic(), known[1])
         try:
-            rows = await self._database.call("find_token", token_hash=digest)
+            rows = await self._lookups.share(digest, lambda: self._database.call("find_token", token_hash=digest))
         except BaseException:
             self._known.pop(digest, None)
             raise

@@ -24,9 +24,7 @@ class Side:
 
 async def session_side(reader: Reader, session_id: str) -> Side:
     """A whole session. Raises SessionNotFound, SessionDeleted."""
-    ref = await reader.find(session_id)
-    if (await reader.session_row(session_id))["deleted_seq"] is not None:
-        raise SessionDeleted(session_id=session_id)
+    ref = await reader.find_open(session_id)
     return Side(session_id, ref, (*ref.lineage, Part(ref.session_no, SEQ_MAX, session_id)))
 
 

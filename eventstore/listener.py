@@ -20,6 +20,7 @@ import psycopg
 
 from eventstore.db import Database, checked_dsn, connection_arguments
 from eventstore.errors import StoreError
+from eventstore.sharing import SingleFlight
 
 log = logging.getLogger("tasuki.listener")
 PROBE_WAIT_S = 2.0
@@ -52,6 +53,7 @@ class Listener:
         self._database, self._dsn = database, checked_dsn(dsn)
         self._on_change = on_change
         self._poll_s, self._probe_s = poll_s, probe_s
+        self._looks: SingleFlight[bool] = SingleFlight()
         self._own_commits: dict[int, bool] = {}
         self._nonce = ""
         self._nonce_back = anyio.Event()
@@ -175,6 +177,9 @@ class Listener:
 
     async def catch_up(self) -> bool:
         """Look what has changed since this process last noticed, and wake those whom it concerns. Return whether there was any."""
+        return await self._looks.share(None, self._catch_up)
+
+    async def _catch_up(self) -> bool:
         before = self.state.noticed_seq
         if await self._read_state():
             self._on_change(None, set())

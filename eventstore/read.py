@@ -1,6 +1,7 @@
 """Read: pages of a session over its lineage, and of the whole log. Stored bytes are joined, never decoded.
 
 A session's lineage never changes, so each process remembers it; what changes (head, deletion) comes with every page.
+Reads take turns at the pool, so that thousands who come at once wait in line instead of being refused for waiting.
 """
 
 from collections import OrderedDict
@@ -12,6 +13,7 @@ from eventstore.append import NewEvent
 from eventstore.db import Database, Rows
 from eventstore.errors import SessionDeleted, SessionNotFound
 from eventstore.lineage import SEQ_MAX, Part, parts_after
+from eventstore.sharing import SingleFlight, Turns
 from eventstore.upcast import lifted
 from eventstore.wire.codec import quote
 from eventstore.wire.event import served_payload, sse_event
@@ -20,6 +22,7 @@ from eventstore.wire.message import served_message, with_native
 PAGE_COUNT_MAX = 1000
 PAGE_BYTES_MAX = 4 * 1024 * 1024
 _REMEMBERED_MAX = 20_000
+_READS_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,12 @@ class Page:
 
 
 class Reader:
-    """Reads for one server process."""
+    """Reads for one server process, at most `reads_max` at once."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, reads_max: int = _READS_MAX) -> None:
         self._database = database
+        self._turns = Turns(reads_max)
+        self._rows: SingleFlight[dict[str, Any]] = SingleFlight()
         self._remembered: OrderedDict[str, SessionRef] = OrderedDict()
         self._ids: dict[int, str] = {}
         self._stale: set[int] = set()  # to be read anew before they are used; their numbers stay what they are
@@ -66,10 +71,15 @@ class Reader:
         if known and known.session_no not in self._stale:
             self._remembered.move_to_end(session_id)
             return known
+        return self._remember_row(session_id, await self.session_row(session_id))
+
+    async def find_open(self, session_id: str) -> SessionRef:
+        """As `find`, after a look at whether it is deleted now. Raises SessionDeleted too."""
         row = await self.session_row(session_id)
-        parts = zip(row["lineage_nos"], row["lineage_tos"], row["lineage_ids"], strict=True)
-        lineage = tuple(Part(no, to, name) for no, to, name in parts)
-        return self.remember(SessionRef(row["session_no"], session_id, row["project_id"], lineage, row["agent_source"]))
+        if row["deleted_seq"] is not None:
+            raise SessionDeleted(session_id=session_id)
+        known = self._remembered.get(session_id)
+        return known if known and known.session_no not in self._stale else self._remember_row(session_id, row)
 
     def recall(self, session_id: str) -> SessionRef | None:
         """Return what this process remembers of a session, without asking the database. What was forgotten meanwhile is there
@@ -92,16 +102,19 @@ class Reader:
         self._stale.update(self._ids if session_nos is None else session_nos & self._ids.keys())
 
     async def session_row(self, session_id: str) -> dict[str, Any]:
-        """Return a session's row by column name. Raises SessionNotFound."""
+        """Return a session's row by column name, to be looked at only: others who ask now have the same. Raises SessionNotFound."""
+        return await self._rows.share(session_id, lambda: self._session_row(session_id))
+
+    async def _session_row(self, session_id: str) -> dict[str, Any]:
         is_possible = session_id.isascii() and "\0" not in session_id  # a text column would refuse others
-        rows = await self._database.call("find_session", session_id=session_id) if is_possible else []
+        rows = await self._call("find_session", session_id=session_id) if is_possible else []
         if not rows:
             raise SessionNotFound(f"There is no session {session_id[:80]!a}.", session_id=session_id[:80])
         return dict(zip(SESSION_COLUMNS, rows[0], strict=True))
 
     async def head_at(self, session_no: int, up_to_seq: int) -> int | None:
         """Return the seq of a session's last own message up to a seq, None for none."""
-        head: int | None = (await self._database.call("head_at", session_no=session_no, up_to_seq=up_to_seq))[0][0]
+        head: int | None = (await self._call("head_at", session_no=session_no, up_to_seq=up_to_seq))[0][0]
         return head
 
     async def messages(self, ref: SessionRef, after_seq: int, max_count: int, with_natives: bool = False) -> Page:
@@ -113,7 +126,7 @@ class Reader:
         self, ref: SessionRef, parts: list[Part], after_seq: int, max_count: int, with_natives: bool = False
     ) -> Page:
         """Return the messages with seq > `after_seq` of some parts that a session reads. Raises as `messages`."""
-        rows = await self._database.call_raw(
+        rows = await self._call_raw(
             self._cheapest("read_page", ref, after_seq),
             **_page_arguments(ref, parts, after_seq),
             max_count=max_count,
@@ -137,7 +150,7 @@ class Reader:
         there before (`is_following`) and is to see the deletion itself, SessionDeleted.
         """
         parts = parts_after(ref.lineage, ref.session_no, ref.session_id, after_seq)
-        rows = await self._database.call_raw(
+        rows = await self._call_raw(
             self._cheapest("read_events", ref, after_seq),
             **_page_arguments(ref, parts, after_seq),
             max_count=max_count,
@@ -154,13 +167,26 @@ class Reader:
 
     async def log(self, after_seq: int, max_count: int) -> Page:
         """Return the whole log's events with seq > `after_seq`, each as the JSON object that `/v1/log` gives."""
-        rows = await self._database.call("read_log", after_seq=after_seq, max_count=max_count, max_bytes=PAGE_BYTES_MAX)
+        rows = await self._call("read_log", after_seq=after_seq, max_count=max_count, max_bytes=PAGE_BYTES_MAX)
         page = Page([], [], rows[0][0])
         for _, seq, session_id, kind, append_id, body, created_at, old_version in rows:
             if seq is not None:
                 page.seqs.append(seq)
                 page.items.append(log_event(seq, session_id, kind, append_id, _current(body, old_version), created_at))
         return _in_order(page)
+
+    async def _call(self, function: str, **arguments: Any) -> list[tuple[Any, ...]]:
+        async with self._turns.turn():
+            return await self._database.call(function, **arguments)
+
+    async def _call_raw(self, function: str, **arguments: Any) -> Rows:
+        async with self._turns.turn():
+            return await self._database.call_raw(function, **arguments)
+
+    def _remember_row(self, session_id: str, row: dict[str, Any]) -> SessionRef:
+        parts = zip(row["lineage_nos"], row["lineage_tos"], row["lineage_ids"], strict=True)
+        lineage = tuple(Part(no, to, name) for no, to, name in parts)
+        return self.remember(SessionRef(row["session_no"], session_id, row["project_id"], lineage, row["agent_source"]))
 
     def _cheapest(self, function: str, ref: SessionRef, after_seq: int) -> str:
         """The function to call: of two that give the same, the one for few rows where the reader stands at the head last seen."""

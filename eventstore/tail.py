@@ -1,4 +1,4 @@
-"""Tail: catch up from a seq, then wait for what comes. Waiters of one session share one read and one encoding.
+"""Tail: catch up from a seq, then wait for what comes. Readers of one session share one read and one encoding.
 
 Rule 1: register for wake-ups before the first read, so that there is no seam to lose events in.
 Rule 2: a wake-up says "look again" and nothing more; events come from a read, or from a commit of this process where nothing
@@ -19,6 +19,7 @@ from anyio.abc import TaskGroup
 from eventstore.append import NewEvent
 from eventstore.errors import Internal, StoreError
 from eventstore.read import PAGE_BYTES_MAX, PAGE_COUNT_MAX, Page, Reader, SessionRef, page_of
+from eventstore.sharing import SingleFlight
 
 log = logging.getLogger("tasuki.tail")
 Mode = Literal["messages", "natives", "events", "log"]
@@ -70,6 +71,7 @@ class Tails:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._pages: SingleFlight[Page] = SingleFlight()
         self._channels: dict[tuple[int, Mode], _Channel] = {}
         self._tasks: TaskGroup | None = None
         self.stopping = anyio.Event()
@@ -132,7 +134,7 @@ class Tails:
             head = channel.known_head
             if head is None or after_seq < head or wait_s <= 0:  # who does not wait must not miss what no notice told of yet
                 version = channel.version
-                page = await self._read(ref, mode, after_seq, max_count, is_following)
+                page = await self._first_page(ref, mode, after_seq, max_count, is_following)
                 channel.learn(page, version)
                 if page.seqs or wait_s <= 0:
                     return page
@@ -162,6 +164,10 @@ class Tails:
             yield waiter
         finally:
             channel.waiters.discard(waiter)
+
+    async def _first_page(self, ref: SessionRef | None, mode: Mode, after_seq: int, max_count: int, is_following: bool) -> Page:
+        key = (ref.session_no if ref else 0, mode, after_seq, max_count, is_following)
+        return await self._pages.share(key, lambda: self._read(ref, mode, after_seq, max_count, is_following))
 
     async def _read(self, ref: SessionRef | None, mode: Mode, after_seq: int, max_count: int, is_following: bool) -> Page:
         if ref is None:

@@ -12,7 +12,7 @@ from eventstore.committer import Committer
 from eventstore.db import Database
 from eventstore.diff import Side
 from eventstore.entries import Entry, entries_page
-from eventstore.errors import CursorAhead, InvalidRequest, SessionDeleted, SnapshotNotFound
+from eventstore.errors import CursorAhead, InvalidRequest, SnapshotNotFound
 from eventstore.fork import Snapshot
 from eventstore.listener import Listener
 from eventstore.prepare import Writer, Written
@@ -141,11 +141,7 @@ class Service:
     async def open_stream(self, session_id: str, after_seq: int, log_id: str | None) -> SessionRef:
         """Check that a session's events can be followed from `after_seq`. Raises as `read`."""
         await self._check_cursor(after_seq, log_id)
-        ref = await self._reader.find(session_id)
-        row = await self._reader.session_row(session_id)
-        if row["deleted_seq"] is not None:
-            raise SessionDeleted(session_id=session_id)
-        return ref
+        return await self._reader.find_open(session_id)
 
     async def next_events(self, ref: SessionRef, after_seq: int, wait_s: float) -> Page:
         """Return a session's next events as server-sent events, waiting up to `wait_s`; empty: nothing yet."""
@@ -174,9 +170,7 @@ class Service:
     async def list_snapshots(self, session_id: str | None, limit: int, cursor: str | None) -> bytes:
         """Return a page of snapshots, oldest first, as JSON."""
         _check_window(limit, 0)
-        ref = await self._reader.find(session_id) if session_id else None
-        if ref and (await self._reader.session_row(ref.session_id))["deleted_seq"] is not None:
-            raise SessionDeleted(session_id=ref.session_id)
+        ref = await self._reader.find_open(session_id) if session_id else None
         return await views.snapshots(self._database, ref, limit, cursor)
 
     async def snapshot(self, snapshot_id: str) -> bytes:

@@ -71,3 +71,19 @@ async def test_a_lookup_that_fails_is_made_again_by_the_next(tokens, asked_befor
         await asked_before.principal("tsk_1")
     tokens.failure = None
     assert (await asked_before.principal("tsk_1")).token_no == 1
+
+
+async def test_thousands_who_come_at_once_with_a_token_not_looked_up_yet_share_two_lookups(tokens):
+    found: Any = Access(tokens)
+    numbers: list[int] = []
+
+    async def ask() -> None:
+        numbers.append((await found.principal("tsk_1")).token_no)
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5000):
+                tasks.start_soon(ask)
+            await anyio.wait_all_tasks_blocked()
+            tokens.go_on.set()
+    assert (numbers, tokens.lookups) == ([1] * 5000, 2)

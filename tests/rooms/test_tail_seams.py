@@ -155,6 +155,40 @@ async def test_waiters_at_one_place_share_one_read_and_one_page():
         assert hub.log.reads == [0]
 
 
+@pytest.mark.parametrize("wait_s", [0, NEVER_S])
+async def test_thousands_who_come_at_once_to_one_place_share_the_first_read_too(wait_s):
+    async with scene() as hub:
+        await hub.append()
+        pages: list[Page] = []
+
+        async def read() -> None:
+            pages.append(await hub.tails.next_page(REF, "messages", 0, 100, wait_s))
+
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(5000):
+                    tasks.start_soon(read)
+        assert [page.seqs for page in pages] == [[1]] * 5000
+        assert hub.log.reads == [0, 0], "by who came first, and for all who came during that read"
+
+
+async def test_who_comes_after_an_append_is_not_given_a_first_read_that_began_before_it():
+    async with scene() as hub, anyio.create_task_group() as tasks:
+        pages: list[list[int]] = []
+
+        async def append_and_read() -> None:
+            hub.log.seqs.append(1)  # by another server, whose notice has not come yet
+            tasks.start_soon(read)
+            await anyio.wait_all_tasks_blocked()
+
+        async def read() -> None:
+            pages.append(await hub.next(0, wait_s=0))
+
+        hub.log.during_read = append_and_read
+        await read()
+    assert pages == [[], [1]]
+
+
 async def test_waiters_at_other_places_share_the_read_and_get_only_what_is_above_their_own():
     async with scene() as hub:
         for _ in range(5):
@@ -276,6 +310,25 @@ async def test_a_commit_is_next_when_all_before_it_was_noticed():
         listener._take(notice)
     assert listener.committed(6, 6, are_all_told=False)
     assert not listener.committed(7, 7, are_all_told=True), "those who wait for 6 are told by its notice"
+
+
+async def test_thousands_who_want_to_know_what_is_new_in_the_log_share_two_looks():
+    looks = []
+
+    class Database:
+        async def call(self, function: str, **arguments: Any) -> list[tuple[Any, ...]]:
+            looks.append(function)
+            await anyio.lowlevel.checkpoint()
+            return [("log_1", 0, False)]
+
+    database: Any = Database()
+    listener = Listener(database, "host=127.0.0.1", lambda session_nos, patched_nos: None, NEVER_S, NEVER_S)
+    await listener.start()
+    looks.clear()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5000):
+            tasks.start_soon(listener.catch_up)
+    assert looks == ["log_state"] * 2
 
 
 async def follow(hub: Scene, pages: list[list[int]], last_seq: int) -> None:
