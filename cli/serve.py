@@ -159,7 +159,7 @@ async def compose(
     """Put a service together on an open database; its tasks (tails, listener, committer) are not started yet."""
     access, reader = Access(database), Reader(database, max(1, settings.pool_size_max - APPENDS_AT_ONCE))
     await access.ensure_admin_token(settings.token_path)
-    tails = Tails(reader)
+    tails = Tails(reader, short_wait_s=2 * settings.poll_s)
 
     def wake_workers() -> None:
         for worker in (archivist, followers):

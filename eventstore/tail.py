@@ -5,6 +5,7 @@ Rule 2: a wake-up says "look again" and nothing more; events come from a read, o
         unknown lies before it: then those who stand at the head are handed what was written.
 Rule 3: a waiter holds a place in a list and no database connection.
 Rule 4: a fault in one channel is told to those who wait in it, and ends nothing else.
+Rule 5: a short wait begins with a read, since its end may come before the poll that stands behind a lost notice.
 """
 
 import logging
@@ -67,10 +68,10 @@ class _Channel:
 
 
 class Tails:
-    """All that is waited for in one server process."""
+    """All that is waited for in one server process. A wait of up to `short_wait_s` is a short one."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self, reader: Reader, short_wait_s: float = 0) -> None:
+        self._reader, self._short_wait_s = reader, short_wait_s
         self._pages: SingleFlight[Page] = SingleFlight()
         self._channels: dict[tuple[int, Mode], _Channel] = {}
         self._tasks: TaskGroup | None = None
@@ -132,7 +133,7 @@ class Tails:
         channel = self._channel(ref, mode)
         with self._registered(channel, after_seq) as waiter:
             head = channel.known_head
-            if head is None or after_seq < head or wait_s <= 0:  # who does not wait must not miss what no notice told of yet
+            if head is None or after_seq < head or wait_s <= self._short_wait_s:
                 version = channel.version
                 page = await self._first_page(ref, mode, after_seq, max_count, is_following)
                 channel.learn(page, version)

@@ -114,6 +114,18 @@ async def test_a_read_has_what_another_hub_acknowledged_though_no_notice_came(da
                     assert (page[items], page["next_after_seq"]) == ([], seq)
 
 
+async def test_a_short_wait_has_what_another_hub_acknowledged_before_it_though_no_notice_came(database, cluster):
+    """The poll that stands behind a lost notice would come after its end."""
+    with mixed_fleet(database, [{}, {"listen_dsn": cluster}]) as fleet:
+        async with fleet.clients() as (writing, reading):
+            (session_id,) = await create_sessions([writing], 1)
+            for number in range(20):
+                seq = (await answered([writing], "POST", f"/v1/sessions/{session_id}/messages", message(f"m{number}"), []))["seq"]
+                for path, items in ((f"/v1/sessions/{session_id}", "messages"), ("/v1/log", "events")):
+                    page = (await reading.get(path, params={"after_seq": seq - 1, "wait": 0.02})).json()
+                    assert [item["seq"] for item in page[items]] == [seq]
+
+
 async def test_who_catches_up_with_a_long_session_does_not_keep_those_at_its_end_waiting(database):
     with running_fleet(database, 1) as fleet:
         async with fleet.clients() as https, anyio.create_task_group() as tasks:

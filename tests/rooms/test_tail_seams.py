@@ -189,6 +189,15 @@ async def test_who_comes_after_an_append_is_not_given_a_first_read_that_began_be
     assert pages == [[], [1]]
 
 
+async def test_a_short_wait_begins_with_a_read_and_a_long_one_relies_on_notices():
+    async with scene() as hub:
+        hub.tails = Tails(hub.tails._reader, short_wait_s=0.5)
+        assert await hub.next(0, wait_s=0) == []
+        hub.log.seqs.append(1)  # and its notice was lost
+        assert await hub.next(0, wait_s=0.6) == []
+        assert await hub.next(0, wait_s=0.5) == [1]
+
+
 async def test_waiters_at_other_places_share_the_read_and_get_only_what_is_above_their_own():
     async with scene() as hub:
         for _ in range(5):
