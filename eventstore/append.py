@@ -59,7 +59,6 @@ class Appended:
     seq: int
     duplicate: bool
     append_id: str
-    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +134,40 @@ def batch_arguments(requests: list[AppendRequest]) -> dict[str, Any]:
         "bodies": [_bytes(e.body) for e in events],
         "natives": [_bytes(e.native) for e in events],
         "metas": [_bytes(e.meta) for e in events],
-        "facts": [json.dumps(e.facts) if e.facts else "{}" for e in events],
+        "facts": [_facts(e) for e in events],
         "said_ats": [e.said_at for e in events],
         "writer_nos": [request.writer_no for _, request, _ in pairs],
         "versions": [e.version for e in events],
         "expected_heads": [request.expected_head for _, request, _ in pairs],
         "expected_metas": [request.expected_meta for _, request, _ in pairs],
+    }
+
+
+def is_lone_message(requests: list[AppendRequest]) -> bool:
+    """Whether these are one new message alone, of which nothing is asked but that its session is there."""
+    return (
+        len(requests) == 1
+        and len(requests[0].events) == 1
+        and not requests[0].looks_at_session
+        and requests[0].events[0].body is not None
+    )
+
+
+def message_arguments(request: AppendRequest) -> dict[str, Any]:
+    """Return the arguments of `append_message`."""
+    (e,) = request.events
+    return {
+        "session_id": e.session_id,
+        "role": e.role,
+        "append_id": e.append_id,
+        "append_key": e.append_key,
+        "body_hash": e.body_hash,
+        "body": _bytes(e.body),
+        "native": _bytes(e.native),
+        "facts": _facts(e),
+        "said_at": e.said_at,
+        "writer_no": request.writer_no,
+        "version": e.version,
     }
 
 
@@ -155,12 +182,12 @@ def outcomes(requests: list[AppendRequest], rows: list[tuple[Any, ...]]) -> list
         if refusal is not None:
             results.append(_refused(request, refusal, own[refusal]))
         else:
-            results.append([Appended(row[1], row[2], e.append_id, row[5]) for e, row in zip(request.events, own, strict=True)])
+            results.append([Appended(row[1], row[2], e.append_id) for e, row in zip(request.events, own, strict=True)])
     return results
 
 
 def _refused(request: AppendRequest, index: int, row: tuple[Any, ...]) -> StoreError:
-    _, seq, _, reason, head_seq, _ = row
+    _, seq, _, reason, head_seq = row[:5]
     event = request.events[index]
     error = _ERROR_OF_REFUSAL.get(reason, Internal)
     if error is AppendIdReused:
@@ -184,6 +211,10 @@ def commit_of(requests: list[AppendRequest], rows: list[tuple[Any, ...]]) -> Com
     """Return what was written, from the rows of `append_events`: neither repeats nor what was refused."""
     events = [event for request in requests for event in request.events]
     return Commit([(row[1], event) for event, row in zip(events, rows, strict=True) if row[1] and not row[2]])
+
+
+def _facts(event: NewEvent) -> str:
+    return json.dumps(event.facts) if event.facts else "{}"
 
 
 def _bytes(redacted: Redacted | None) -> bytes | None:

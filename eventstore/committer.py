@@ -16,8 +16,17 @@ from typing import Any
 
 import anyio
 
-from eventstore.append import Appended, AppendRequest, Commit, batch_arguments, commit_of, outcomes
-from eventstore.db import Database
+from eventstore.append import (
+    Appended,
+    AppendRequest,
+    Commit,
+    batch_arguments,
+    commit_of,
+    is_lone_message,
+    message_arguments,
+    outcomes,
+)
+from eventstore.db import Database, Kept
 from eventstore.errors import Internal, LogBusy, Overloaded, StoreError, StoreUnavailable
 
 log = logging.getLogger("tasuki.committer")
@@ -52,6 +61,9 @@ class _Lane:
 
     def take_batch(self) -> list[_Waiting]:
         """Remove and return the next batch, in order; what cannot go along stays, in order."""
+        if len(self.queue) == 1:
+            self.filled = anyio.Event()
+            return [self.queue.popleft()]
         batch, left = _Batch(), deque[_Waiting]()
         while self.queue and not batch.is_full:
             waiting = self.queue.popleft()
@@ -131,21 +143,21 @@ class Committer:
 
     async def run(self) -> None:
         """Write what is submitted, until cancelled."""
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._write, self._small)
-            tasks.start_soon(self._write, self._large)
+        async with self._database.kept() as kept, anyio.create_task_group() as tasks:
+            tasks.start_soon(self._write, self._small, kept)
+            tasks.start_soon(self._write, self._large, self._database)
 
-    async def _write(self, lane: _Lane) -> None:
+    async def _write(self, lane: _Lane, database: Database | Kept) -> None:
         while True:
             await lane.filled.wait()
             batch = lane.take_batch()
             with anyio.CancelScope(shield=True):  # an append once sent is answered, also while the server stops
-                await self._commit(batch)
+                await self._commit(batch, database)
 
-    async def _commit(self, batch: list[_Waiting]) -> None:
+    async def _commit(self, batch: list[_Waiting], database: Database | Kept) -> None:
         requests = [waiting.request for waiting in batch]
         try:
-            rows = await self._database.call("append_events", **batch_arguments(requests))
+            rows = await _append(requests, database)
             answers = outcomes(requests, rows)
         except _NOT_THE_REQUESTS_FAULT as error:
             _answer_all(batch, error)
@@ -154,7 +166,7 @@ class Committer:
                 _answer_all(batch, error)
             else:
                 for waiting in batch:
-                    await self._commit([waiting])
+                    await self._commit([waiting], database)
         except BaseException as error:
             _answer_all(batch, Internal("The append ended without an answer; repeat it with the same append_id."))
             if not isinstance(error, Exception):
@@ -172,6 +184,16 @@ class Committer:
         commit = commit_of(requests, rows)
         if commit.written:
             self._on_commit(commit)
+
+
+async def _append(requests: list[AppendRequest], database: Database | Kept) -> list[tuple[Any, ...]]:
+    """Write a batch, and return the rows of `append_events`. A lone message, as most are, has a shorter way, but for a large
+    one, which is compressed before the append lock."""
+    if is_lone_message(requests) and requests[0].size_bytes <= LARGE_REQUEST_BYTES:
+        ((seq,),) = await database.call("append_message", **message_arguments(requests[0]))
+        if seq is not None:
+            return [(1, seq, False, None, None)]
+    return await database.call("append_events", **batch_arguments(requests))
 
 
 def _answer_all(batch: list[_Waiting], error: StoreError) -> None:

@@ -6,7 +6,7 @@ made once more on another one. A call without an answer for some seconds more th
 link is dead, though nobody closed it. No prepared statements and no session state are relied on: a pooler may stand between.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -27,6 +27,7 @@ from eventstore.errors import (
 )
 from eventstore.settings import Settings
 
+_Pool = AsyncConnectionPool[psycopg.AsyncConnection[Any]]
 _CONNECTION_WAIT_S = 5.0
 _RECONNECT_S = 2.0  # then an attempt is given up, and the next call begins one: a longer one's tries lie ever further apart
 _ERROR_OF_SQLSTATE: dict[str, type[StoreError]] = {
@@ -92,6 +93,34 @@ class Dedicated:
             raise translate(error) from None
 
 
+class Kept:
+    """A connection that stays out of the pool between calls, until one fails. Not for calls at the same time."""
+
+    def __init__(self, pool: _Pool, run: Callable[..., Awaitable[Any]], queries: dict[str, str]) -> None:
+        self._pool, self._run, self._queries = pool, run, queries
+        self._connection: psycopg.AsyncConnection[Any] | None = None
+
+    async def call(self, function: str, **arguments: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a function. Raises as `Database.call`."""
+        rows: list[tuple[Any, ...]] = await self._run(self._queries[function], arguments, None, self)
+        return rows
+
+    async def give_back(self) -> None:
+        """Let the pool have the connection, which looks whether it is whole."""
+        if self._connection:
+            connection, self._connection = self._connection, None
+            await self._pool.putconn(connection)
+
+    async def __aenter__(self) -> psycopg.AsyncConnection[Any]:
+        if self._connection is None:
+            self._connection = await self._pool.getconn()
+        return self._connection
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind:
+            await self.give_back()
+
+
 class Database:
     """A pool of connections to one PostgreSQL. Open it before use."""
 
@@ -100,7 +129,7 @@ class Database:
         self._answer_s = settings.statement_timeout_s + _CONNECTION_WAIT_S
         self._queries: dict[str, str] = {}
         self._direct_dsn = settings.listen_dsn or dsn
-        self._pool = AsyncConnectionPool(
+        self._pool: _Pool = AsyncConnectionPool(
             conninfo=checked_dsn(dsn),
             kwargs={"autocommit": True, "prepare_threshold": None, **connection_arguments()},
             min_size=2,
@@ -119,9 +148,10 @@ class Database:
         except PoolTimeout:
             await self._pool.close()
             raise StoreUnavailable("The database does not answer.") from None
-        for name, arguments, types in await self._rows(_SIGNATURES, {}):
+        for name, arguments, types, is_value in await self._rows(_SIGNATURES, {}):
             pairs = [f"{a} => %({a})b::{t}" for a, t in zip(arguments or [], types or [], strict=True)]
-            self._queries[name] = f"select * from store.{name}({', '.join(pairs)})"  # noqa: S608  # names from the catalogue
+            what = "select" if is_value else "select * from"
+            self._queries[name] = f"{what} store.{name}({', '.join(pairs)})"  # names from the catalogue
         if "append_events" not in self._queries:
             raise SchemaMissing("The database has no Tasuki schema. Run `tasuki migrate`.")
 
@@ -149,6 +179,16 @@ class Database:
     async def close(self) -> None:
         await self._pool.close()
 
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator["Kept"]:
+        """One connection of the pool for short calls one after another: taking it anew each time is a good part of such a call."""
+        kept = Kept(self._pool, self._run, self._queries)
+        try:
+            yield kept
+        finally:
+            with anyio.CancelScope(shield=True):
+                await kept.give_back()
+
     async def call(self, function: str, **arguments: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a function. Raises the error that its SQLSTATE stands for."""
         return await self._rows(self._queries[function], arguments)
@@ -162,11 +202,11 @@ class Database:
         rows: list[tuple[Any, ...]] = await self._run(query, arguments, None)
         return rows
 
-    async def _run(self, query: str, arguments: dict[str, Any], take: Any) -> Any:
+    async def _run(self, query: str, arguments: dict[str, Any], take: Any, kept: "Kept | None" = None) -> Any:
         for is_last in (False, True):
             try:
                 with anyio.fail_after(self._answer_s):
-                    async with self._pool.connection() as connection:
+                    async with kept or self._pool.connection() as connection:
                         cursor = connection.cursor(binary=True)
                         await cursor.execute(query, arguments)
                         return take(cursor) if take else await cursor.fetchall()
@@ -225,7 +265,8 @@ def _is_connection_lost(error: Exception) -> bool:
 
 
 _SIGNATURES: str = (
-    "select p.proname, p.proargnames[1:p.pronargs], array(select format_type(t, null) from unnest(p.proargtypes::oid[]) t)"
+    "select p.proname, p.proargnames[1:p.pronargs], array(select format_type(t, null) from unnest(p.proargtypes::oid[]) t),"
+    " not p.proretset and p.prorettype not in ('record'::regtype, 'void'::regtype)"
     " from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'store' and p.prokind = 'f'"
 )
 _BACKEND_PID: str = "select pg_backend_pid()"

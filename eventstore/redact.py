@@ -17,7 +17,7 @@ from typing import final
 
 from eventstore.errors import InvalidSettings
 from eventstore.redact_cuts import Cut, around, at_source, kept_spans, unique_keys, within_escapes, without
-from eventstore.redact_places import MESSAGE, NATIVE, NOTHING, Exempt, is_media
+from eventstore.redact_places import MESSAGE, NATIVE, NOTHING, Exempt, is_media, is_moment
 from eventstore.redact_rules import FORMAT, PLACE, Hit, find, is_stand_in
 from eventstore.redact_values import is_no_value, is_value, member
 from eventstore.wire.codec import StringToken, strings
@@ -124,18 +124,16 @@ class Redactor:
 
     def _in_value(self, token: StringToken, key: str, exempt: Exempt, depth: int) -> list[Cut]:
         value = token.value
-        if len(value) > WINDOW_CHARS and exempt.covers(token.path, value):
+        if exempt.covers(token.path, value):
             return []
         rule = member(key, value) if key else None
         if rule and not _is_json(value):
-            cuts = self._merged(value, [Hit(0, len(value), rule, FORMAT)])
-        else:
-            cuts = self._in_string(value, exempt, depth, key)
-        return [] if cuts and exempt.covers(token.path, value) else cuts
+            return self._merged(value, [Hit(0, len(value), rule, FORMAT)])
+        return self._in_string(value, exempt, depth, key)
 
     def _in_string(self, value: str, exempt: Exempt, depth: int, name: str = "") -> list[Cut]:
         """What to cut out of a string: each string of the JSON that it is, else the plain text."""
-        if len(value) < TEXT_CHARS_MIN or is_media(value):
+        if len(value) < TEXT_CHARS_MIN or value in _KNOWN_WORDS or is_media(value) or is_moment(value):
             return []
         if depth < JSON_IN_JSON_MAX and _is_json(value):
             return self._in_json(value, Exempt(by_form=exempt.by_form), depth + 1, name)
@@ -164,6 +162,7 @@ class Redactor:
         return secret in self._literals or any(pattern.fullmatch(secret) for pattern in self._allowed)
 
 
+_KNOWN_WORDS = frozenset("append_id created_at agent_source tool_calls tool_call_id".split())  # in almost every message
 _NAME_KEYS = frozenset({"name", "key", "Name", "Key"})
 _VALUE_KEYS = frozenset({"value", "Value"})
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from eventstore.redact_rules import begins_like_a_token
 
+MOMENT_CHARS_MAX = 35
+
 
 @dataclass(frozen=True, slots=True)
 class Exempt:
@@ -51,6 +53,7 @@ _id = re.compile(
     "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{6,64}|[0-9]{8}_[0-9]{6}_[0-9a-f]{6}"
     "|(?:toolu|srvtoolu|msg|req|call|ses|session|prt|rs|fc|resp|item|chatcmpl|snap|agent)[_-](?:bdrk_|vrtx_)?[A-Za-z0-9-]{1,64}"
 )
+_moment = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})")
 MEDIA = re.compile(r"data:[a-z0-9.+-]+/[a-zA-Z0-9.+;=-]+;base64,[A-Za-z0-9+/_=%-]*+")
 
 
@@ -59,6 +62,11 @@ def is_media(value: str) -> bool:
     if value.startswith("data:"):
         return MEDIA.fullmatch(value) is not None
     return len(value) >= 256 and _pure_base64.fullmatch(value) is not None and not begins_like_a_token(value)
+
+
+def is_moment(value: str) -> bool:
+    """A time of RFC 3339."""
+    return len(value) <= MOMENT_CHARS_MAX and _moment.fullmatch(value) is not None
 
 
 def _is_known_by_form(key: str, value: str) -> bool:

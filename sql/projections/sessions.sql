@@ -1,4 +1,4 @@
--- sessions, version 3: one row a session, as its events leave it.
+-- sessions, version 4: one row a session, as its events leave it.
 -- The table and its fold are named without a schema: a rebuild makes both beside the live ones and swaps them.
 -- Ranges must follow each other without gap or overlap. Reads derived facts only, never a payload.
 
@@ -45,9 +45,33 @@ create index sessions_of_starter on sessions (project_id, starter, session_no) w
 create function fold_sessions(from_seq bigint, to_seq bigint) returns void language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 declare
+    _one     record;
     _creates boolean;
     _replies boolean;
 begin
+    if from_seq = to_seq then  -- one message alone, as most are, in half the time
+        select l.session_no, l.kind, l.role, l.facts, l.created_at into _one from store.log l where l.seq + 0 = to_seq;
+        if _one.kind = 'message.appended' and not _one.facts ?| array['reply_id', 'tools'] then
+            update sessions s
+               set head_seq         = greatest(s.head_seq, to_seq),
+                   last_seq         = to_seq,
+                   message_count    = s.message_count + 1,
+                   system_count     = s.system_count + (_one.role = 'system')::integer,
+                   user_count       = s.user_count + (_one.role = 'user')::integer,
+                   assistant_count  = s.assistant_count + (_one.role = 'assistant')::integer,
+                   tool_count       = s.tool_count + (_one.role = 'tool')::integer,
+                   input_tokens     = s.input_tokens + coalesce((_one.facts ->> 'input_tokens')::bigint, 0),
+                   output_tokens    = s.output_tokens + coalesce((_one.facts ->> 'output_tokens')::bigint, 0),
+                   models           = case when not _one.facts ? 'model' or _one.facts ->> 'model' = any (s.models) then s.models
+                                           else store.merge_names(s.models, array[_one.facts ->> 'model']) end,
+                   first_message_at = least(s.first_message_at, _one.created_at),
+                   last_message_at  = greatest(s.last_message_at, _one.created_at),
+                   updated_at       = greatest(s.updated_at, _one.created_at)
+             where s.session_no = _one.session_no;
+            return;
+        end if;
+    end if;
+
     select bool_or(l.kind in ('session.created', 'session.forked')), bool_or(l.facts ? 'reply_id') into _creates, _replies
       from store.log l
      where l.seq + 0 between fold_sessions.from_seq and fold_sessions.to_seq;

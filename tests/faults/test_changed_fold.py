@@ -58,7 +58,7 @@ async def test_the_new_version_is_built_while_readers_of_the_old_one_go_on(datab
             rest = Rest(http, "p")
             session = await rest.create()
             taken = await rest.snapshot(session)
-            assert await versions(database) == {"sessions": 3, "snapshots": 1}
+            assert await versions(database) == {"sessions": 4, "snapshots": 1}
             stale = await anyio.to_thread.run_sync(migrations.migrate, database)
             assert stale.stale == ["snapshots"]
             done = anyio.Event()
@@ -76,12 +76,12 @@ async def test_the_new_version_is_built_while_readers_of_the_old_one_go_on(datab
                 assert await start_with(database, stale.stale) == []
                 done.set()
             assert failures == []
-            assert await versions(database) == {"sessions": 3, "snapshots": 2}
+            assert await versions(database) == {"sessions": 4, "snapshots": 2}
             assert (await rest.snapshot(session))["seq"] > taken["seq"], "the old server writes on, by the new fold"
 
 
 def test_an_older_program_refuses_a_newer_view_and_names_both(database: str):
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("update store.projections set version = 7 where name = 'sessions'")
-    with pytest.raises(SchemaNewer, match=r"version 7.*version 3"):
+    with pytest.raises(SchemaNewer, match=r"version 7.*version 4"):
         migrations.migrate(database)

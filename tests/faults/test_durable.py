@@ -195,7 +195,8 @@ async def test_a_database_that_commits_asynchronously_loses_nothing_of_it_in_a_c
         async with fleet.clients() as https:
             writer = Writer("w", https, await create_sessions(https, 1), ledger)
             if is_planted:
-                edit(dsn, *ASYNCHRONOUS)
+                for function in ("append_events", "append_message"):
+                    edit(dsn, function, *ASYNCHRONOUS)
             await writer.run(50)
             kill_postgres(postgres.data_dir)
             postgres.start()

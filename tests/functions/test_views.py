@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 from planted import plant
-from sql_log import SqlLog
+from sql_log import Item, SqlLog
 
 NO_FILTER = {
     "project_id": None, "agent": None, "title_part": None, "since": None, "before": None, "before_no": None, "max_count": 100,
@@ -213,6 +213,53 @@ def test_sub_agents_are_those_that_say_who_started_them(log: SqlLog):
 
 
 # --- folds
+
+
+@plant("fold_sessions", "greatest(s.head_seq, to_seq)", "s.head_seq")
+@plant("fold_sessions", "last_seq         = to_seq", "last_seq = s.last_seq")
+@plant("fold_sessions", "s.message_count + 1,", "s.message_count,")
+@plant("fold_sessions", "s.user_count + (_one.role = 'user')::integer", "s.user_count + 1")
+@plant("fold_sessions", "s.tool_count + (_one.role = 'tool')::integer", "s.tool_count")
+@plant("fold_sessions", "coalesce((_one.facts ->> 'input_tokens')::bigint, 0)", "0")
+@plant("fold_sessions", "coalesce((_one.facts ->> 'output_tokens')::bigint, 0)", "1")
+@plant("fold_sessions", "store.merge_names(s.models, array[_one.facts ->> 'model'])", "s.models")
+@plant("fold_sessions", "array['reply_id', 'tools']", "array['reply_id']")
+@plant("fold_sessions", "array['reply_id', 'tools']", "array['tools']")
+@plant("fold_sessions", "if _one.kind = 'message.appended' and", "if")
+@plant("fold_sessions", "greatest(s.last_message_at, _one.created_at)", "s.last_message_at")
+@plant("fold_sessions", "least(s.first_message_at, _one.created_at)", "_one.created_at")
+@plant("fold_sessions", "greatest(s.updated_at, _one.created_at)", "s.updated_at")
+def test_messages_one_by_one_leave_a_session_as_a_batch_of_them_does(log: SqlLog):
+    log.begin("one by one", "batch")
+
+    def items(session_id: str) -> list[Item]:
+        return [
+            log.recorded(session_id),
+            log.said(session_id, role="assistant", facts={"model": "m", "reply_id": "r", "input_tokens": 2, "output_tokens": 3}),
+            log.said(session_id, role="assistant", facts={"model": "k", "tools": ["t"], "input_tokens": 1}),
+            log.said(session_id, role="system"),
+            log.said(session_id),
+            log.said(session_id, role="assistant", facts={"model": "lone", "input_tokens": 5, "output_tokens": 7}),
+            log.said(session_id, role="tool"),
+        ]
+
+    for item in items("one by one"):
+        log.seqs(item)
+    log.seqs(items("batch"))
+    apart = "session_no session_id meta_seq head_seq last_seq created_at updated_at first_message_at last_message_at".split()
+    columns = "select to_jsonb(s) - %s::text[] from {}.sessions s where session_id = %s"
+    assert log.sql(columns, apart, "one by one") == log.sql(columns, apart, "batch")
+    seqs = "select head_seq, last_seq, updated_at = last_at, first_message_at = first_at, last_message_at = last_message"
+    times = ", ".join(
+        f"(select {what} from {{}}.log l where l.session_no = s.session_no and {which}) as {name}"
+        for name, what, which in (
+            ("last_at", "max(created_at)", "true"),
+            ("first_at", "min(created_at)", "l.kind = 'message.appended'"),
+            ("last_message", "max(created_at)", "l.kind = 'message.appended'"),
+        )
+    )
+    told = f"{seqs} from (select s.*, {times} from {{}}.sessions s where session_id = %s) s"
+    assert log.sql(told, "one by one") == [(9, 9, True, True, True)]
 
 
 @plant("fold_sessions", "greatest(s.head_seq, e.head_seq)", "e.head_seq")

@@ -8,6 +8,7 @@ import anyio
 import httpx2
 import psycopg
 from hubs import HubProcess, running_hub
+from plants import close_short_way
 from restclient import Rest
 from tails import becomes, eventually
 
@@ -175,6 +176,7 @@ async def test_a_fault_in_the_database_is_told_by_code_and_what_it_says_stays_ou
         for code in ("22P05", "23505", "P0001", "XX000"):
             break_function(database, "read_page", code)
             break_function(database, "append_events", code)
+            break_function(database, "append_message", code)
             path = f"/v1/sessions/{session_id}"
             for broken in (
                 await rest.http.get(path),
@@ -219,6 +221,7 @@ async def test_a_fault_in_a_commit_is_told_to_those_in_it_and_the_hub_lives_on(d
     async with hub_of_its_own(database) as (hub, rest):
         session_id = await rest.create()
         definition = definition_of(database, "append_events")
+        close_short_way(database)
         run(database, f"create or replace function store.{signature_of(database, 'append_events')} language sql as $$ {NO_ROWS} $$")
         broken = await rest.http.post(f"/v1/sessions/{session_id}/messages", json={"role": "user", "content": CONTENT})
         assert (broken.status_code, broken.json()["code"]) == (500, "internal")

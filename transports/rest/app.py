@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
@@ -117,8 +118,8 @@ class _Front:
         _check_site(request, service)
         path = scope["path"]
         if path not in OPEN_PATHS and not path.startswith(OPEN_PREFIXES):
-            principal = await service.access.principal(_token(request))
-            scope["tasuki.principal"] = replace(principal, client=_client(request))
+            principal, client = await service.access.principal(_token(request)), _client(request)
+            scope["tasuki.principal"] = replace(principal, client=client) if client else principal
         scope["tasuki.service"] = service
         await self._app(scope, receive, answer)
 
@@ -166,6 +167,7 @@ def _check_site(request: Request, service: Service) -> None:
         raise HostRefused(f"Origin {origin[:100]!a} may not call this hub. Add it to TASUKI_ALLOWED_ORIGINS.")
 
 
+@lru_cache(maxsize=256)
 def _is_address(host: str) -> bool:
     name = _name(host)
     if name == "localhost":

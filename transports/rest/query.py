@@ -87,17 +87,20 @@ async def body(request: Request, bytes_max: int) -> str:
 
 async def raw_body(request: Request, bytes_max: int) -> bytes:
     """Return the body. Raises TooLarge before more than `bytes_max` is held, InvalidRequest."""
-    too_large = TooLarge(f"The body is larger than {bytes_max} bytes.", limit="request_bytes_max", value=bytes_max)
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise InvalidRequest("Send the body without Content-Encoding.")
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > bytes_max:
-        raise too_large
+        raise _too_large(bytes_max)
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
         if size > bytes_max:
-            raise too_large
+            raise _too_large(bytes_max)
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+def _too_large(bytes_max: int) -> TooLarge:
+    return TooLarge(f"The body is larger than {bytes_max} bytes.", limit="request_bytes_max", value=bytes_max)
