@@ -171,11 +171,14 @@ async def compose(
         tails.wake(session_nos)
         wake_workers()
 
-    def committed(commit: Commit) -> None:
+    def committed(commit: Commit | None) -> None:
+        if commit is None:
+            changed(None, set())
+            return
         written = {session_id: (reader.recall(session_id), events) for session_id, events in commit.by_session().items()}
-        are_all_known = all(ref for ref, _ in written.values())
-        is_next = listener.committed(commit.first_seq, commit.last_seq, are_all_known)
-        tails.committed([(ref, events) for ref, events in written.values() if ref], is_next)
+        tails.committed([(ref, events) for ref, events in written.values() if ref], listener.is_next(commit.first_seq))
+        # after them: whom a fault left untold is told by the notice, or by the poll
+        listener.committed(commit.first_seq, commit.last_seq, are_all_told=all(ref for ref, _ in written.values()))
         wake_workers()
 
     listener = Listener(database, settings.listen_dsn or dsn, changed, settings.poll_s, settings.probe_s)

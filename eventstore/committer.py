@@ -6,6 +6,7 @@ Rule 2: a batch is capped by count and bytes, and large requests have a lane of 
 Rule 3: no two requests of a batch depend on each other; one that would waits, and what is behind it for that session too.
 Rule 4: a request that the database refuses is tried alone and fails alone.
 Rule 5: a fault in one commit is told to those who are in it, and ends no other.
+Rule 6: what was written is answered as written, whatever happens while readers are told of it: then all look again.
 """
 
 import logging
@@ -111,9 +112,9 @@ class _Batch:
 
 
 class Committer:
-    """The writer of one server process. `on_commit` is called after each commit that wrote something."""
+    """The writer of one server process. `on_commit` is called after each commit that wrote something; None: a fault hid what."""
 
-    def __init__(self, database: Database, on_commit: Callable[[Commit], None], requests_max: int, bytes_max: int) -> None:
+    def __init__(self, database: Database, on_commit: Callable[[Commit | None], None], requests_max: int, bytes_max: int) -> None:
         self._database = database
         self._on_commit = on_commit
         self._requests_max, self._bytes_max = requests_max, bytes_max
@@ -171,14 +172,12 @@ class Committer:
             _answer_all(batch, Internal("The append ended without an answer; repeat it with the same append_id."))
             if not isinstance(error, Exception):
                 raise
-            # named without its text, which may hold what was appended
-            log.exception("fault", exc_info=Exception(type(error).__name__).with_traceback(error.__traceback__))
+            log.exception("fault", exc_info=_without_text(error))
         else:
-            try:
-                self._wake_readers(requests, rows)  # first: their read is under way while the writers are answered
-            finally:
-                for waiting, outcome in zip(batch, answers, strict=True):
-                    waiting.answer(outcome)
+            if not _goes_well(self._wake_readers, requests, rows):  # first: their read is under way while the writers are answered
+                _goes_well(self._on_commit, None)
+            for waiting, outcome in zip(batch, answers, strict=True):
+                waiting.answer(outcome)
 
     def _wake_readers(self, requests: list[AppendRequest], rows: list[tuple[Any, ...]]) -> None:
         commit = commit_of(requests, rows)
@@ -194,6 +193,21 @@ async def _append(requests: list[AppendRequest], database: Database | Kept) -> l
         if seq is not None:
             return [(1, seq, False, None, None)]
     return await database.call("append_events", **batch_arguments(requests))
+
+
+def _goes_well(step: Callable[..., None], *arguments: Any) -> bool:
+    """Take a step whose fault is logged, and ends nothing."""
+    try:
+        step(*arguments)
+    except Exception as error:
+        log.exception("fault", exc_info=_without_text(error))
+        return False
+    return True
+
+
+def _without_text(error: Exception) -> Exception:
+    """The error for the log; its text may hold what was appended."""
+    return Exception(type(error).__name__).with_traceback(error.__traceback__)
 
 
 def _answer_all(batch: list[_Waiting], error: StoreError) -> None:

@@ -68,21 +68,20 @@ class Listener:
         """`notify` while notices are proven to arrive, else `polling`."""
         return "notify" if self.is_live else "polling"
 
-    def committed(self, first_seq: int, last_seq: int, are_all_told: bool) -> bool:
-        """Note a commit of this process. Where its readers `are_all_told` of it here, its notice will be passed over.
+    def is_next(self, first_seq: int) -> bool:
+        """Whether this follows at once on what was noticed, so that nothing unknown lies before it."""
+        return first_seq <= self.state.noticed_seq + 1
 
-        Return whether it follows at once on what was noticed, so that nothing unknown lies before it.
-        """
+    def committed(self, first_seq: int, last_seq: int, are_all_told: bool) -> None:
+        """Note a commit of this process. Where its readers `are_all_told` of it here, its notice will be passed over."""
         self.state.head_seq = max(self.state.head_seq, last_seq)
-        is_next = first_seq <= self.state.noticed_seq + 1
         if not are_all_told:
-            return is_next
-        if is_next:
+            return
+        if self.is_next(first_seq):
             self._noticed(last_seq)
         self._own_commits[last_seq] = True
         if len(self._own_commits) > _OWN_COMMITS_MAX:
             self._own_commits.pop(next(iter(self._own_commits)))
-        return is_next
 
     async def start(self) -> None:
         """Read the log's state once. Raises StoreUnavailable, SchemaMissing."""
@@ -133,7 +132,7 @@ class Listener:
         except ValueError:  # a new epoch, or no notice of ours
             self._on_change(None, set())
             return
-        if first_seq <= self.state.noticed_seq + 1:  # else one was lost before it, and the poll has to look from there
+        if self.is_next(first_seq):  # else one was lost before it, and the poll has to look from there
             self._noticed(last_seq)
         is_own = self._own_commits.pop(last_seq, False)
         if not is_own or session_nos is None:

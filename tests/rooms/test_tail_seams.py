@@ -312,13 +312,16 @@ async def test_what_is_no_message_and_what_is_more_than_a_page_is_read():
 async def test_a_commit_is_next_when_all_before_it_was_noticed():
     database: Any = None
     listener = Listener(database, "host=127.0.0.1", lambda session_nos, patched_nos: None, NEVER_S, NEVER_S)
-    assert listener.committed(1, 2, are_all_told=True)
-    assert not listener.committed(4, 4, are_all_told=True), "3 is another server's"
-    assert not listener.committed(5, 5, are_all_told=True)
+    listener.committed(1, 2, are_all_told=True)
+    assert not listener.is_next(4), "3 is another server's"
+    listener.committed(4, 4, are_all_told=True)
+    assert not listener.is_next(5)
+    listener.committed(5, 5, are_all_told=True)
     for notice in ("3 3 7", "4 4 7", "5 5 7"):
         listener._take(notice)
-    assert listener.committed(6, 6, are_all_told=False)
-    assert not listener.committed(7, 7, are_all_told=True), "those who wait for 6 are told by its notice"
+    assert listener.is_next(6)
+    listener.committed(6, 6, are_all_told=False)
+    assert not listener.is_next(7), "those who wait for 6 are told by its notice"
 
 
 async def test_thousands_who_want_to_know_what_is_new_in_the_log_share_two_looks():

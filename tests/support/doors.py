@@ -202,7 +202,7 @@ class RestDoor:
 def core_door(dsn: str) -> Iterator[CoreDoor]:
     """The door into a core of this process's own, on a migrated database that is left as it is."""
     with start_blocking_portal() as portal, ExitStack() as stack:
-        running = portal.wrap_async_context_manager(_running_service(dsn))
+        running = portal.wrap_async_context_manager(running_service(dsn))
         service = running.__enter__()
         stack.callback(running.__exit__, None, None, None)  # a test's failure is the test's, no group of them
         yield CoreDoor(portal, service)
@@ -218,9 +218,10 @@ def rest_door(hub: HubProcess) -> Iterator[RestDoor]:
 
 
 @asynccontextmanager
-async def _running_service(dsn: str) -> AsyncIterator[Service]:
+async def running_service(dsn: str, **more: Any) -> AsyncIterator[Service]:
+    """A core of this process's own, its tasks running while the context is open."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(dsn=dsn, data_dir=folder, pool_size_max=2)
+        settings = Settings(dsn=dsn, data_dir=folder, pool_size_max=2, **more)
         database = Database(settings, dsn)
         await database.open()
         try:
