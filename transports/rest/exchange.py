@@ -11,10 +11,10 @@ from eventstore.errors import InvalidRequest
 from eventstore.wire.codec import dump
 from eventstore.wire.requests import check_project_id
 from transports.rest import query
-from transports.rest.handlers import JSON, note, principal, service, session_id_of, unless_gone
+from transports.rest.handlers import JSON, UnlessGone, note, principal, service, session_id_of
 
 
-async def export_session(request: Request) -> Response:
+async def export_session(request: Request) -> UnlessGone:
     agent = query.text(request, "to")
     if not agent:
         raise InvalidRequest("`to` is needed: the agent to write the session for.")
@@ -22,9 +22,14 @@ async def export_session(request: Request) -> Response:
     target = Target(
         cwd=query.text(request, "cwd") or "", version=query.text(request, "version") or "", provider=provider, model=model
     )
-    pieces = deque(await unless_gone(request, service(request).export(session_id_of(request), agent, target)))
-    length = str(sum(map(len, pieces)))
-    return StreamingResponse(_emptied(pieces), headers={"Content-Length": length}, media_type=JSON)
+    session_id = session_id_of(request)
+
+    async def answer() -> Response:
+        pieces = deque(await service(request).export(session_id, agent, target))
+        length = str(sum(map(len, pieces)))
+        return StreamingResponse(_emptied(pieces), headers={"Content-Length": length}, media_type=JSON)
+
+    return UnlessGone(answer)
 
 
 async def import_file(request: Request) -> Response:

@@ -1,11 +1,12 @@
 """Handlers: decode, call the service, encode. One for each route of DESIGN's REST section; no rule lives here."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from eventstore.access import Principal
 from eventstore.errors import InvalidRequest, StoreError
@@ -17,7 +18,6 @@ from eventstore.wire.message import message_schema
 from transports.rest import query
 from transports.service import Service
 
-T = TypeVar("T")
 JSON = "application/json"
 
 
@@ -59,16 +59,19 @@ async def list_sessions(request: Request) -> Response:
     return Response(page, media_type=JSON)
 
 
-async def read_session(request: Request) -> Response:
+async def read_session(request: Request) -> "Response | UnlessGone":
     hub = service(request)
     after_seq, limit, native = query.seq(request, "after_seq") or 0, query.limit(request), query.flag(request, "native")
-    wait_s, log_id = query.wait_s(request), query.text(request, "log_id")
-    work = hub.read(session_id_of(request), after_seq, limit, wait_s, native, log_id)
-    ref, page = await (unless_gone(request, work) if wait_s else work)
-    key = (after_seq, limit)
-    if key not in page.encoded:
-        page.encoded[key] = _page(f'"session_id":{quote(ref.session_id)},"messages":[', page, after_seq, hub.log_id)
-    return Response(page.encoded[key], media_type=JSON)
+    wait_s, log_id, session_id = query.wait_s(request), query.text(request, "log_id"), session_id_of(request)
+
+    async def answer() -> Response:
+        ref, page = await hub.read(session_id, after_seq, limit, wait_s, native, log_id)
+        key = (after_seq, limit)
+        if key not in page.encoded:
+            page.encoded[key] = _page(f'"session_id":{quote(ref.session_id)},"messages":[', page, after_seq, hub.log_id)
+        return Response(page.encoded[key], media_type=JSON)
+
+    return UnlessGone(answer) if wait_s else await answer()
 
 
 async def read_entries(request: Request) -> Response:
@@ -148,15 +151,19 @@ async def fork_by_get(request: Request) -> Response:
     return response
 
 
-async def read_log(request: Request) -> Response:
+async def read_log(request: Request) -> "Response | UnlessGone":
     hub = service(request)
     after_seq, limit, wait_s = query.seq(request, "after_seq") or 0, query.limit(request), query.wait_s(request)
-    work = hub.read_log(after_seq, limit, wait_s, query.text(request, "log_id"))
-    page = await (unless_gone(request, work) if wait_s else work)
-    key = (after_seq, limit)
-    if key not in page.encoded:
-        page.encoded[key] = _page('"events":[', page, after_seq, hub.log_id)
-    return Response(page.encoded[key], media_type=JSON)
+    log_id = query.text(request, "log_id")
+
+    async def answer() -> Response:
+        page = await hub.read_log(after_seq, limit, wait_s, log_id)
+        key = (after_seq, limit)
+        if key not in page.encoded:
+            page.encoded[key] = _page('"events":[', page, after_seq, hub.log_id)
+        return Response(page.encoded[key], media_type=JSON)
+
+    return UnlessGone(answer) if wait_s else await answer()
 
 
 async def check_log(request: Request) -> Response:
@@ -208,25 +215,31 @@ def _page(head: str, page: Page, after_seq: int, log_id: str) -> bytes:
     return b",".join(items)
 
 
-async def unless_gone(request: Request, work: Awaitable[T]) -> T:
-    """Return what `work` gives, or stop it and raise ClientGone when the client goes away meanwhile."""
-    outcome: list[T] = []
-    failure: list[StoreError] = []
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_cancel_when_gone, request, tasks.cancel_scope.cancel)
-        try:
-            outcome.append(await work)
-        except StoreError as error:
-            failure.append(error)
-        tasks.cancel_scope.cancel()
-    if failure:
-        raise failure[0]
-    if not outcome:
-        raise ClientGone
-    return outcome[0]
+class UnlessGone:
+    """An answer that may take a while, an ASGI application of its own: given up when the client goes away meanwhile, and sent
+    before anything else is done, the end of the watch for that too."""
+
+    def __init__(self, answer: Callable[[], Awaitable[Response]]) -> None:
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        failure: Exception | None = None
+        is_sent = False
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_cancel_when_gone, receive, tasks.cancel_scope.cancel)
+            try:
+                await (await self._answer())(scope, receive, send)
+                is_sent = True
+            except (StoreError, ClientDisconnect) as error:  # as they are, not in a group
+                failure = error
+            tasks.cancel_scope.cancel()
+        if failure:
+            raise failure
+        if not is_sent:
+            raise ClientGone
 
 
-async def _cancel_when_gone(request: Request, cancel: Callable[[], None]) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
+async def _cancel_when_gone(receive: Receive, cancel: Callable[[], None]) -> None:
+    while (await receive())["type"] != "http.disconnect":
         pass
     cancel()
