@@ -61,6 +61,7 @@ async def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
             timeout_keep_alive=KEEP_ALIVE_S,
             backlog=BACKLOG,
             server_header=False,
+            proxy_headers=False,  # nothing here looks at the client's address or scheme
         )
         server = _Server(config)
         async with anyio.create_task_group() as tasks:

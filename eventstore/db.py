@@ -94,7 +94,10 @@ class Dedicated:
 
 
 class Kept:
-    """A connection that stays out of the pool between calls, until one fails. Not for calls at the same time."""
+    """A connection that stays out of the pool between calls, until one fails. Not for calls at the same time.
+
+    Where it leads straight to PostgreSQL its statements are prepared.
+    """
 
     def __init__(self, pool: _Pool, run: Callable[..., Awaitable[Any]], queries: dict[str, str]) -> None:
         self._pool, self._run, self._queries = pool, run, queries
@@ -109,11 +112,19 @@ class Kept:
         """Let the pool have the connection, which looks whether it is whole."""
         if self._connection:
             connection, self._connection = self._connection, None
+            connection.prepare_threshold = None
             await self._pool.putconn(connection)
 
     async def __aenter__(self) -> psycopg.AsyncConnection[Any]:
         if self._connection is None:
             self._connection = await self._pool.getconn()
+            try:
+                cursor = await self._connection.execute(_BACKEND_PID)
+                if await cursor.fetchone() == (self._connection.info.backend_pid,):
+                    self._connection.prepare_threshold = 0
+            except BaseException:
+                await self.give_back()
+                raise
         return self._connection
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
