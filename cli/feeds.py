@@ -14,7 +14,6 @@ from typing import BinaryIO, Protocol
 from adapters.arrival import starter_of
 from adapters.claude_code.running import Running
 from adapters.conversion import Conversion, Message, NativeRecords
-from adapters.gemini.records import AGENT as GEMINI
 from cli.feeds_database import ROWS
 from cli.source import Source
 from cli.stores import CLAUDE_CODE, Loaded, as_loaded, link_of, load, loaded_of
@@ -134,16 +133,8 @@ class WholeFeed:
 
 
 def rested(running: Loaded, final: Loaded) -> Loaded:
-    """The messages that are said to their end, and all native records.
-
-    Gemini CLI writes a reply again when its calls are done, and no line says that a reply is over: one of words alone, at rest, is
-    taken to be. Where it had calls after all, its words are there twice, with the calls and without.
-    """
-    messages = running.conversion.messages
-    held = final.conversion.messages[len(messages) :]
-    if final.source.agent == GEMINI and len(held) == 1 and held[0].body.get("content") and "tool_calls" not in held[0].body:
-        messages = final.conversion.messages
-    entries: tuple[Message | NativeRecords, ...] = (*messages, *final.conversion.natives)
+    """The messages that are said to their end, and all native records."""
+    entries: tuple[Message | NativeRecords, ...] = (*running.conversion.messages, *final.conversion.natives)
     return replace(final, conversion=replace(final.conversion, entries=entries))
 
 

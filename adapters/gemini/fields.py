@@ -14,7 +14,7 @@ from adapters.report import Report
 from adapters.said import Unsaid
 
 RECORD_FIELDS: Mapping[str, str] = {
-    "id": "metadata.native_id",
+    "id": "metadata.native_id, of a reply metadata.reply_id",
     "type": "role",
     "timestamp": "created_at",
     "content": "content",

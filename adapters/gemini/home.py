@@ -33,7 +33,9 @@ UNUSABLE = "its record is not whole; written from what the message says"
 
 _COMPARED = ("role", "content", "tool_calls", "tool_call_id", "thinking")
 _READERS = frozenset({*_COMPARED, "created_at"})
-_READERS_METADATA = frozenset("agent_source native_id parent_id origin model usage status is_error compaction subagent".split())
+_READERS_METADATA = frozenset(
+    "agent_source native_id parent_id reply_id origin model usage status is_error compaction subagent".split()
+)
 
 
 @dataclass(slots=True)

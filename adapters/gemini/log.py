@@ -2,27 +2,29 @@
 
 1. A message record with a known id replaces the earlier one, in its place. `$set` with messages replaces the whole list, a
    header with messages adds to it. `$rewindTo` takes away that message and all after it; everything, where its id is unknown.
-2. The agent writes a message again and again: a reply when it begins, with its tokens, with its calls and their results; and all
-   messages when it resumes, spelled as the model's API has them, often with less beside them. So a message is told by the first
-   run of records of its id that says what the newest one says, a reply by the last record of it; a run ends when anything else is
-   said. What is
-   in the hub then never has to change, and what was known at first (model, tokens, times) is kept.
-3. A list that takes away what was said, and begins with something new of the user's, is a compression: that is its summary.
-4. The harness tells its own context anew with each start, under one id: the first counts.
+2. The agent writes a message again and again: a reply when all its words have come, and again when its calls are done, which may be
+   much later; and all messages when it resumes, spelled as the model's API has them, often with less beside them. So a message is
+   told by the first record of its id that says what the newest one says. Of a reply with calls, each record that says its words and
+   the first of its calls tells what is more in it than in those before: its words and thoughts are told while its calls still run.
+   What is in the hub then never has to change, and what was known at first (model, tokens, times) is kept.
+3. Calls without their results are told by the last record of a run that has them; a run ends when anything else is said.
+4. A list that takes away what was said, and begins with something new of the user's, is a compression: that is its summary.
+5. The harness tells its own context anew with each start, under one id: the first counts.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from adapters.conversion import Json
-from adapters.gemini.records import Line, calls_in, is_context, is_summary, items_of, kind_of, member, parts_of, plain_text
-from eventstore.wire import codec
+from adapters.gemini.essence import Essence, essence_of
+from adapters.gemini.records import Line, is_context, is_summary, items_of, kind_of
 
 SUPERSEDED = "superseded: another record of this id tells it"
 REWOUND = "rewound: taken back, no longer live"
 COMPACTED = "compacted: a summary among the live messages stands for it"
 REPLACED = "replaced: the list of messages was set anew, without it"
+NOTHING = "nothing is said in it"
 CONTEXT_AGAIN = "the harness's own context, told anew"
 
 
@@ -34,13 +36,22 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
-    """A live message, and the record that tells it."""
+class Telling:
+    """A record that tells a live message, or more of it: what stands behind the words and the first `after` calls."""
 
-    id: str
     place: Place
     record: Json
-    is_open: bool  # may its record still be written again?
+    after: int | None = None  # None: nothing of it was told before
+    is_open: bool = False  # may it still be written again, with what it lacks?
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A live message, and the records that tell it, in order; none tells a reply that says nothing."""
+
+    id: str
+    record: Json  # that says most of it
+    tellings: tuple[Telling, ...]
     is_summary: bool  # does it stand for what a compression took away?
 
 
@@ -73,33 +84,11 @@ def fold(lines: Sequence[Line]) -> Log:
     for line in lines:
         _apply(state, line)
     chosen = [_chosen(state, native_id) for native_id in state.live]
-    told = {live.place for live in chosen}
-    dead = {place: _why(state, place) for place in state.records if place not in told}
+    told = {telling.place for live in chosen for telling in live.tellings}
+    silent = {state.live[live.id] for live in chosen if not live.tellings}
+    dead = {place: NOTHING if place in silent else _why(state, place) for place in state.records if place not in told}
     off_branch = {native_id: why for native_id, why in state.gone.items() if native_id not in state.live}
     return Log(chosen, dead, off_branch, state.metadata)
-
-
-def essence(record: Json) -> str:
-    """What a record says, less how it is spelled: equal for two records of one message."""
-    content = record.get("content")
-    calls = [call for _, call in calls_in(content)]
-    if not calls:
-        held = record.get("toolCalls")
-        calls = [call for call in held if isinstance(call, dict)] if isinstance(held, list) else []
-    media = [part for part in parts_of(content) if member(part, "inlineData") or member(part, "fileData")]
-    answers = [answer for part in parts_of(content) if (answer := member(part, "functionResponse")) is not None]
-    said: list[Any] = [
-        record.get("type"),
-        "".join(_spoken(part) for part in parts_of(content)),
-        [[call.get("name"), call.get("args")] for call in calls],
-        media,
-        answers,
-    ]
-    return codec.canonical(said)
-
-
-def _spoken(part: Any) -> str:
-    return "" if isinstance(part, dict) and part.get("thought") else plain_text(part)
 
 
 def _apply(state: _Fold, line: Line) -> None:
@@ -167,22 +156,32 @@ def _cut(state: _Fold) -> None:
 
 
 def _chosen(state: _Fold, native_id: str) -> Live:
-    """The record that tells a live message (laws 2 and 4)."""
+    """The records that tell a live message (laws 2, 3 and 5)."""
     newest = state.records[state.live[native_id]]
-    runs = state.runs[native_id]
-    what, context = essence(newest), is_context(newest)
-    for run, places in runs.items():
-        saying = [place for place in places if _says(state.records[place], what, context)]
-        if saying:
-            place = saying[-1 if newest.get("type") == "gemini" else 0]
-            is_open = run == state.run and state.speaker == native_id
-            record = state.records[place]
-            return Live(native_id, place, record, is_open, place in state.summaries or is_summary(record))
-    raise AssertionError("the newest record says what it says")
+    whole = essence_of(newest)
+    tellings: list[Telling] = []
+    count = 0  # of the calls that are told
+    for run, places in state.runs[native_id].items():
+        is_running = run == state.run and state.speaker == native_id
+        saying = [(place, said) for place in places if (said := _said(state.records[place], newest, whole)) is not None]
+        for at, (place, said) in enumerate(saying, 1):
+            is_more = len(said.calls) > count or (said.is_said and not tellings)
+            if is_more and (said.is_answered or at == len(saying)):
+                is_open = is_running and not said.is_answered
+                tellings.append(Telling(place, state.records[place], count if tellings else None, is_open))
+                count = len(said.calls)
+        if tellings and count == len(whole.calls):
+            break
+    is_compacted = any(told.place in state.summaries or is_summary(told.record) for told in tellings[:1])
+    return Live(native_id, tellings[-1].record if tellings else newest, tuple(tellings), is_compacted)
 
 
-def _says(record: Json, what: str, context: bool) -> bool:
-    return (context and is_context(record)) or essence(record) == what
+def _said(record: Json, newest: Json, whole: Essence) -> Essence | None:
+    """What a record says of what the newest of its id says, None for something else."""
+    if is_context(newest) and is_context(record):
+        return whole
+    said = essence_of(record)
+    return said if whole.goes_on_from(said) else None
 
 
 def _why(state: _Fold, place: Place) -> str:

@@ -1,6 +1,7 @@
-"""One record of a live message to standard messages: a function of the record and the calls before it, nothing else.
+"""One record of a live message to standard messages: a function of the record, of how much of it was told, and the calls before it.
 
 - A reply is an assistant's message, and a message of role `tool` for each of its calls that has a result: both stand in its record.
+  Where an earlier record told its words, it is one more assistant's message, with the calls that are new: `reply_id` joins them.
 - What a user said is a message. Answers of tools that the agent keeps as the user's are the results of calls that have none yet;
   where a call has its result, they tell it again, and stay in the native record.
 - Where a content holds calls or thoughts, it is what the model is sent; else the record's `thoughts`, content and `toolCalls` are.
@@ -12,15 +13,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
 from adapters.conversion import Json, Message
 from adapters.gemini.answers import Answer, answers_in_calls, answers_in_content
-from adapters.gemini.calls import read_calls
-from adapters.gemini.log import Place
+from adapters.gemini.calls import Call, read_calls
+from adapters.gemini.log import Telling
 from adapters.gemini.odd_fields import note_odd_fields
 from adapters.gemini.parts import Shown, note_rest, thinking_item, thinking_of, thought_text
 from adapters.gemini.records import AGENT, calls_in, is_context, is_thought, member, parts_of
@@ -34,6 +35,7 @@ _moment = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\
 _plain_id = re.compile(r"[0-9A-Za-z._-]{1,100}")
 USAGE = {"output": "output_tokens", "cached": "cache_read_input_tokens", "thoughts": "reasoning_tokens"}
 TELLS_NOTHING = "what the content tells of its thoughts counts"
+TOLD = "an earlier record of this id tells it"
 
 
 @dataclass(slots=True)
@@ -42,6 +44,7 @@ class Around:
 
     version: str
     parent: str | None = None
+    last: str | None = None  # whose record was told last
     is_subagent: bool = False
     open_calls: Counter[str] = field(default_factory=Counter)
     names: dict[str, str] = field(default_factory=dict)
@@ -59,7 +62,11 @@ class Converted:
 
 @dataclass(slots=True)
 class _Body:
-    """A message without what all messages of a record have alike. `part` names it within the record, whatever the others are."""
+    """A message without what all messages of a record have alike.
+
+    `part` names it within the record, whatever the others are: 0 what is said, n the result of its n-th call or part, and -n the
+    reply as it goes on with its n-th call.
+    """
 
     fields: Json
     metadata: Json
@@ -68,16 +75,20 @@ class _Body:
     salt: str = ""  # what else its append_id has to name
 
 
-def convert(record: Json, place: Place, around: Around, *, is_exact: bool = True, is_summary: bool = False) -> Converted:
-    """Return what a user's or the model's record says, and note its calls and results in `around`.
+def convert(telling: Telling, around: Around, *, is_exact: bool = True, is_summary: bool = False) -> Converted:
+    """Return what a user's or the model's record tells, and note its calls and results in `around`.
 
     `is_exact=False`: the line is kept as text, so its messages only point to it. `is_summary`: it stands for what was said before.
     """
     done = Converted()
+    record, place = telling.record, telling.place
     digest = sha256(codec.dump(record).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    bodies = (
-        _reply(record, digest, around, done) if record.get("type") == "gemini" else _user(record, digest, around, done, is_summary)
-    )
+    if record.get("type") == "gemini":
+        bodies = _reply(record, digest, around, done, telling.after)
+    else:
+        bodies = _user(record, digest, around, done, is_summary)
+    if bodies and around.last != record["id"]:
+        around.parent, around.last = around.last, record["id"]
     created_at: Json = {"created_at": record["timestamp"]} if _moment.fullmatch(text_of(record, "timestamp")) else {}
     note_odd_fields(record, bool(created_at), done.unsaid)
     name = record["id"] if _plain_id.fullmatch(record["id"]) else sha256(_bytes(record["id"])).hexdigest()[:36]
@@ -99,28 +110,24 @@ def convert(record: Json, place: Place, around: Around, *, is_exact: bool = True
             native |= {"record": kept} | ({"parts": len(wholes)} if len(wholes) > 1 else {})
         native |= {"said": said} if said else {}
         done.messages.append(Message(whole | {"native": native}, record["id"], around.parent, place.line, body.part))
-    if bodies:
-        around.parent = record["id"]
     return done
 
 
-def _reply(record: Json, digest: str, around: Around, done: Converted) -> list[_Body]:
-    content = record.get("content")
-    is_told = any(True for _ in calls_in(content)) or any(map(is_thought, parts_of(content)))
+def _reply(record: Json, digest: str, around: Around, done: Converted, after: int | None) -> list[_Body]:
+    calls, copies = read_calls(record, digest, done.unsaid, done.made_up)
+    answers = answers_in_calls(record, calls, done.unsaid)
     model = text_of(record, "model")
-    shown = _shown(content, done.unsaid, with_thoughts=False)
-    said, copies = shown.content()
-    calls, call_copies = read_calls(record, digest, done.unsaid, done.made_up)
-    body: Json = {"role": "assistant", "content": None if said == "" else said}
-    if calls:
-        body["tool_calls"] = [call.standard for call in calls]
-    thoughts = _thoughts(record, content if is_told else None, done.unsaid)
-    if thoughts:
-        body["thinking"] = thinking_of([thinking_item(text, model) for text in thoughts])
-    metadata: Json = {"origin": "agent"} | ({"model": model} if model else {})
+    metadata: Json = {"origin": "agent", "reply_id": record["id"]} | ({"model": model} if model else {})
     usage = _usage(record, done.unsaid)
     metadata |= {"usage": usage} if usage else {}
-    answers = answers_in_calls(record, calls, done.unsaid)
+    if after is None:
+        first = _said(record, model, calls, copies, metadata, done)
+    else:
+        _note_told(record, calls[:after], done.unsaid)
+        copies = [replace(copy, message=("tool_calls", at, *copy.message[2:])) for at, copy in enumerate(copies[after:])]
+        calls, answers = calls[after:], [answer for answer in answers if answer.part > after]
+        body: Json = {"role": "assistant", "content": None, "tool_calls": [call.standard for call in calls]}
+        first = _Body(body, metadata, copies, -after - 1)
     for call in calls:
         around.names[call.id] = call.standard["function"]["name"]
         around.open_calls[call.id] += 1
@@ -128,7 +135,35 @@ def _reply(record: Json, digest: str, around: Around, done: Converted) -> list[_
         around.open_calls[answer.call_id] -= 1
         if agent_id := answer.metadata.get("subagent", {}).get("agent_id"):
             done.subagents[agent_id] = answer.call_id
-    return [_Body(body, metadata, copies + call_copies), *map(_result, answers)]
+    return [first, *map(_result, answers)]
+
+
+def _said(record: Json, model: str, calls: list[Call], call_copies: list[Copy], metadata: Json, done: Converted) -> _Body:
+    """A reply from its beginning."""
+    content = record.get("content")
+    is_told = any(True for _ in calls_in(content)) or any(map(is_thought, parts_of(content)))
+    shown = _shown(content, done.unsaid, with_thoughts=False)
+    said, copies = shown.content()
+    body: Json = {"role": "assistant", "content": None if said == "" else said}
+    if calls:
+        body["tool_calls"] = [call.standard for call in calls]
+    thoughts = _thoughts(record, content if is_told else None, done.unsaid)
+    if thoughts:
+        body["thinking"] = thinking_of([thinking_item(text, model) for text in thoughts])
+    return _Body(body, metadata, copies + call_copies)
+
+
+def _note_told(record: Json, told: Sequence[Call], unsaid: Unsaid) -> None:
+    """Note what of a reply that goes on was told before: its words, its thoughts, and these calls."""
+    content = record.get("content")
+    unsaid["thoughts",] = TOLD
+    places = [at for at, _ in calls_in(content)][len(told) :]  # of the calls that are new
+    for at, _ in enumerate(parts_of(content)):
+        if at not in places:
+            unsaid[("content", at) if isinstance(content, list) else ("content",)] = TOLD
+    for call in told:
+        if call.tool_call is not None:
+            unsaid["toolCalls", call.tool_call] = TOLD
 
 
 def _user(record: Json, digest: str, around: Around, done: Converted, is_summary: bool) -> list[_Body]:

@@ -4,8 +4,9 @@
 of its calls. The harness's own context is a message too, of origin `harness`. What only the screen shows (info, errors), what a
 rewind or a compression took away, and records that tell again what others tell, are native records.
 
-**When the file grows.** A message is told by the record that told it first (`log`, 2), so append ids stay. A reply is written again
-until the next record stands behind it: a follower (`is_final=False`) leaves it out until then. `off_branch` names what was rewound.
+**When the file grows.** What is told is told by the record that told it first (`log`, 2), so append ids stay. A reply's record is
+written when all its words have come; its calls are told when they have their results. A follower (`is_final=False`) leaves out what
+has neither until another record stands behind it. `off_branch` names what was rewound.
 
 **Everything else** is a native record by line number: headers, `$set`s, `$rewindTo`s, dead and unknown lines. The way home (`home`)
 gives every line back, JSON value by JSON value.
@@ -47,7 +48,8 @@ TITLE_CHARS_MAX = 80
 def read(lines: Iterable[bytes], *, is_final: bool = True) -> Conversion:
     """Convert a session, given as its lines (with or without line ends). Never raises for what they hold.
 
-    `is_final=False` is for a session that runs: a reply at the end, and the native records of the block at the end, wait.
+    `is_final=False` is for a session that runs: calls at the end that have no result, and the native records of the block at the
+    end, wait.
     """
     return _Reading(read_file(lines), is_final).whole()
 
@@ -88,19 +90,21 @@ class _Reading:
         exact = {line.number for line in self._file.lines if line.parsed.is_exact}
         messages: list[Message] = []
         for one in self._log.live:
-            if one.record.get("type") not in MESSAGE_TYPES:
-                self._why[one.place] = SHOWN if one.record.get("type") in SHOWN_TYPES else UNKNOWN
-                continue
-            if not self._is_final and one.is_open and one.record["type"] == "gemini":
-                self._waiting.add(one.place)
-                continue
-            done = convert(one.record, one.place, around, is_exact=one.place.line in exact, is_summary=one.is_summary)
-            if not done.messages:
-                self._why[one.place] = AGAIN
-                continue
-            self._told[one.place] = done
-            self._subagents |= done.subagents
-            messages += done.messages
+            for telling in one.tellings:
+                place, kind = telling.place, telling.record.get("type")
+                if kind not in MESSAGE_TYPES:
+                    self._why[place] = SHOWN if kind in SHOWN_TYPES else UNKNOWN
+                    continue
+                if not self._is_final and telling.is_open:
+                    self._waiting.add(place)
+                    continue
+                done = convert(telling, around, is_exact=place.line in exact, is_summary=one.is_summary)
+                if not done.messages:
+                    self._why[place] = AGAIN
+                    continue
+                self._told[place] = done
+                self._subagents |= done.subagents
+                messages += done.messages
         return messages
 
     def _account(self, line: Line, is_carried: bool) -> None:

@@ -82,15 +82,17 @@ class _Work:
         foreign = Foreign(
             self.messages, _names(self.messages), self.pairing, self.home.of_message, clock, self.target.model, self.report
         )
-        strangers, seen = set(self.home.foreign), set()
+        strangers = set(self.home.foreign)
+        items: dict[str, Item] = {}
         for index, message in enumerate(self.messages):
             if index in strangers:
                 foreign.add(index)
                 continue
             record = self.home.record_of(index, message)
-            if record["id"] not in seen:
-                seen.add(record["id"])
-                foreign.items.append(Item(record, index))
+            if record["id"] not in items:
+                items[record["id"]] = Item(record, index)
+                foreign.items.append(items[record["id"]])
+            items[record["id"]].record = record  # of several the last one says most
             if self._is_left(index, strangers):
                 foreign.answer(index)
         return foreign.items

@@ -13,7 +13,7 @@ from adapters.gemini.reader import read
 SAMPLES = Path(__file__).parent.parent / "samples" / "gemini"
 WAIT_S = 40
 SESSION = "6b1f0c5e-2f53-4b0e-9a55-0d8f3c1a7e21"
-TURNS = 10  # messages of the sample `turns`
+TURNS = 12  # messages of the sample `turns`
 
 
 @pytest.fixture
@@ -117,28 +117,63 @@ def test_one_that_is_followed_adds_each_message_once_however_often_it_is_told(cl
     for end in range(4, len(whole) + 1):
         with path.open("ab") as file:
             file.write(whole[end - 1])
-        running = [message.append_id for message in read(whole[:end], is_final=False).messages]
-        if len(running) > 1:
-            wanted += [name for name in running if name not in wanted]
-            _until_there(rest, project, wanted, follower)
-    wanted += [message.append_id for message in read(whole).messages if message.append_id not in wanted]
-    _until_there(rest, project, wanted, follower)
+        wanted += [message.append_id for message in read(whole[:end]).messages if message.append_id not in wanted]
+        _until_there(rest, project, wanted, follower)
+    _end(follower)
+    _nothing_is_left(cli, rest, project)
+
+
+def test_words_are_there_at_once_and_once_though_the_session_rests_before_the_calls_are_done(cli, rest, project, start, chats):
+    path = next(chats.iterdir())
+    whole = path.read_bytes().splitlines(keepends=True)
+    said, called = [at for at, line in enumerate(whole) if b'"content":"I look at it."' in line]
+    path.write_bytes(b"".join(whole[:said]))
+    wanted = [message.append_id for message in read(whole).messages]
+    count = len(read(whole[: said + 1]).messages)
+    follower = start(cli, "push", "--follow", SESSION, "--project", project)
+    _until_there(rest, project, wanted[: count - 1], follower)
+    with path.open("ab") as file:
+        file.write(b"".join(whole[said:called]))
+    _until_there(rest, project, wanted[:count], follower)
+    assert _mark(rest, project).get("messages") != count, "only when it rested"
+    _until(lambda: _mark(rest, project).get("messages") == count, "it did not rest", follower)
+    with path.open("ab") as file:
+        file.write(b"".join(whole[called : called + 1]))  # killed here, its results not told again
+    _until_there(rest, project, wanted[: count + 2], follower)
+    _end(follower)
+    _nothing_is_left(cli, rest, project)
+
+
+def _mark(rest, project):
+    (session,) = rest.call("GET", f"/v1/sessions?project_id={project}")["sessions"]
+    return session["meta"].get("pushed", {})
+
+
+def _end(follower):
     follower.send_signal(signal.SIGINT)
     assert "Traceback" not in follower.communicate(timeout=WAIT_S)[1]
-    assert len(rest.call("GET", f"/v1/sessions?project_id={project}")["sessions"]) == 1, "no fork: nothing was taken back"
+
+
+def _nothing_is_left(cli, rest, project):
+    """A push has nothing to add, and nothing was taken for a rewind."""
+    assert cli.json("push", SESSION, "--project", project)["appended"] == 0
+    assert len(rest.call("GET", f"/v1/sessions?project_id={project}")["sessions"]) == 1
 
 
 def _until_there(rest, project, wanted, follower):
     """Wait until the project's only session holds exactly these messages."""
-    deadline = time.monotonic() + WAIT_S
-    found: list[str] = []
-    while time.monotonic() < deadline:
-        assert follower.poll() is None, follower.communicate()
+
+    def holds():
         sessions = rest.call("GET", f"/v1/sessions?project_id={project}")["sessions"]
-        if sessions:
-            page = rest.call("GET", f"/v1/sessions/{sessions[0]['session_id']}?limit=1000")
-            found = [message["append_id"] for message in page["messages"]]
-            if found == wanted:
-                return
+        page = rest.call("GET", f"/v1/sessions/{sessions[0]['session_id']}?limit=1000") if sessions else {"messages": []}
+        return [message["append_id"] for message in page["messages"]] == wanted
+
+    _until(holds, f"{len(wanted)} messages did not come", follower)
+
+
+def _until(holds, what, follower):
+    deadline = time.monotonic() + WAIT_S
+    while not holds():
+        assert follower.poll() is None, follower.communicate()
+        assert time.monotonic() < deadline, what
         time.sleep(0.05)
-    assert found == wanted

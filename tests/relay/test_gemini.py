@@ -222,9 +222,13 @@ def test_what_it_writes_itself_is_read_and_never_has_to_change(gemini):
     gemini.model.calls = [{"name": "list_directory", "args": {"dir_path": "."}}, {"name": "no_such_tool", "args": {}}]
     gemini.run("-p", "Look around, runner.")
     (file,) = (gemini.store / "tmp").glob("*/chats/session-*.jsonl")
-    first = read(file.read_bytes().splitlines(keepends=True))
+    lines = file.read_bytes().splitlines(keepends=True)
+    first = read(lines)
+    for end in range(len(lines)):  # what a follower has is what a push gives, and it stays
+        told = read(lines[:end]).messages
+        assert read(lines[:end], is_final=False).messages == told == first.messages[: len(told)]
     roles = [message.body["role"] for message in first.messages]
-    assert roles == ["user", "user", "assistant", "tool", "tool", "assistant"]
+    assert roles == ["user", "user", "assistant", "assistant", "tool", "tool", "assistant"]
     assert [message.body["metadata"].get("is_error") for message in first.messages if message.body["role"] == "tool"] == [
         False,
         True,

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from gemini_records import HEADER, SHELL, bodies, call, lines, reply, response, user
 
 from adapters import line_blocks
 from adapters.gemini.reader import read
@@ -13,37 +14,10 @@ from adapters.target import Target
 from eventstore.wire.codec import dump
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "gemini"
-HEADER = {"sessionId": "dde903a7-0f36-4107-ac37-842e268b9211", "projectHash": "f0", "startTime": "2026-11-30T00:00:47.423Z"}
-SHELL = "run_shell_command"
 
 
 def sample(name: str) -> list[bytes]:
     return (SAMPLES / name).read_bytes().splitlines(keepends=True)
-
-
-def lines(*records: object) -> list[bytes]:
-    return [json.dumps(record).encode() + b"\n" for record in (HEADER, *records)]
-
-
-def user(native_id: str, *parts: object, **more: object) -> dict:
-    content = [{"text": part} if isinstance(part, str) else part for part in parts]
-    return {"id": native_id, "timestamp": "2026-11-30T00:00:48.000Z", "type": "user", "content": content, **more}
-
-
-def reply(native_id: str, content: object = "", **more: object) -> dict:
-    return {"id": native_id, "timestamp": "2026-11-30T00:00:49.000Z", "type": "gemini", "content": content, **more}
-
-
-def response(call_id: str, output: object, **more: object) -> dict:
-    return {"functionResponse": {"id": call_id, "name": SHELL, "response": {"output": output}, **more}}
-
-
-def call(call_id: str, *result: object, status: str = "success", **more: object) -> dict:
-    return {"id": call_id, "name": SHELL, "args": {"command": call_id}, "result": list(result), "status": status, **more}
-
-
-def bodies(*records: object, is_final: bool = True) -> list[dict]:
-    return [message.body for message in read(lines(*records), is_final=is_final).messages]
 
 
 def told(*records: object) -> list[tuple[str, object]]:
@@ -195,26 +169,6 @@ def test_a_resumed_session_says_the_same_in_the_same_words():
     after = [message.body for message in read(sample("resumed.jsonl")).messages]
     assert list(map(dump, after[: len(before)])) == list(map(dump, before))
     assert [body["content"] for body in after[len(before) :]] == ["/tmp is where it was lost", "Then look there."]
-
-
-def test_a_reply_that_is_written_again_is_appended_once():
-    """When it begins, then with its cost, then with its calls and their results; a follower waits for what stands behind it."""
-    grown = reply("b", "", tokens={"input": 1, "output": 1})
-    records = [
-        user("a", "go"),
-        reply("b"),
-        {"$set": {"lastUpdated": "x"}},
-        grown,
-        grown | {"toolCalls": [call("c1", response("c1", "1"))]},
-    ]
-    seen: dict[str, str] = {}
-    for end in range(len(records) + 1):
-        seen |= {body["append_id"]: body["role"] for body in bodies(*records[:end], is_final=False)}
-    assert list(seen.values()) == ["user"]
-    assert read(lines(*records), is_final=False).held_records > 0
-    seen |= {body["append_id"]: body["role"] for body in bodies(*records, user("r", response("c1", "1")), is_final=False)}
-    assert list(seen.values()) == ["user", "assistant", "tool"]
-    assert set(seen) == {body["append_id"] for body in bodies(*records)}
 
 
 def test_what_is_pushed_while_it_grows_comes_home_whole(monkeypatch):

@@ -41,17 +41,12 @@ class Watched:
         self._is_over.set()
         self._thread.join()
 
-    @property
-    def changed_at(self) -> float:
-        """When it changed last."""
-        return self._times[-1]
-
     def messages(self) -> list[str]:
         """The names of all messages at the end, in order."""
         return self._names(len(self._times) - 1, is_final=True)
 
     def written_at(self) -> Mapping[str, float]:
-        """When each message was first there to its end; those of which nothing says so by the end are left out."""
+        """When each message was first there to its end."""
         times: dict[str, float] = {}
         for at, since in enumerate(self._times):
             for name in self._names(at, is_final=False):
