@@ -1,11 +1,17 @@
-"""What a record says, less how it is spelled: equal for two records of one message, and told apart from one that says more."""
+"""What a record says, less how it is spelled: equal for two records of one message, and told apart from one that says more.
+
+The words of a reply are compared as the agent writes them when they have come: without HTML comments, characters of no width and
+blanks around them. When it sets its list of messages anew, they are there as the model said them.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.gemini.records import calls_in, is_thought, member, parts_of, plain_text, tool_calls_of
+from adapters.gemini.records import BLANKS, calls_in, is_thought, member, parts_of, plain_text, tool_calls_of
 from eventstore.wire import codec
+
+_of_no_width = dict.fromkeys((0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0xFEFF))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,7 @@ def essence_of(record: Json) -> Essence:
     answers = [answer for part in parts if (answer := member(part, "functionResponse")) is not None]
     if kind != "gemini":
         return Essence(codec.canonical([kind, text, media, answers, told]))
-    words = [text, media, answers]
+    words = [_cleaned(text), media, answers]
     return Essence(
         words=codec.canonical([kind, *words]),
         calls=tuple(map(codec.canonical, told)),
@@ -47,3 +53,13 @@ def essence_of(record: Json) -> Essence:
 
 def _spoken(part: Any) -> str:
     return "" if isinstance(part, dict) and part.get("thought") else plain_text(part)
+
+
+def _cleaned(text: str) -> str:
+    text = text.translate(_of_no_width)
+    kept: list[str] = []
+    at = 0
+    while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
+        kept.append(text[at:begin])
+        at = end + 3
+    return "".join([*kept, text[at:]]).strip(BLANKS)

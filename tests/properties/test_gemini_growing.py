@@ -14,10 +14,10 @@ from adapters.gemini.writer import write
 from adapters.session import Session
 from adapters.target import Target
 
-# A turn: its words, does it think, how many calls are done at once, does the agent set its list anew behind it?
+# A turn: words as the model says them, does it think, how many calls are done at once, does the agent set its list anew behind it?
 _turns = st.lists(
     st.tuples(
-        st.sampled_from(["", "It is {}.", "I look for {}."]),
+        st.sampled_from(["", "It is {}.", "I look for {}.\n", " <!-- {} -->It is {}.\n\n"]),
         st.booleans(),
         st.lists(st.integers(1, 2), max_size=3),
         st.booleans(),
@@ -40,10 +40,11 @@ class Agent:
 
     def turn(self, at: int, words: str, has_thought: bool, batches: list[int], is_set_anew: bool) -> None:
         self._say(user(f"u{at}", f"Question {at}?"))
-        said = words.replace("{}", f"number {at}")
+        raw = words.replace("{}", f"number {at}")
+        said = raw.replace(f"<!-- number {at} -->", "").strip()
         self.words += [said] if said else []
         record = reply(f"g{at}", said, thoughts=[{"subject": "", "description": f"hm {at}"}] if has_thought else [], tokens=None)
-        self.raw[f"g{at}"] = [{"text": said}] if said else []
+        self.raw[f"g{at}"] = [{"text": raw}] if raw else []
         self._say(record)
         answers: list[dict[str, Any]] = []
         for size in batches:

@@ -1,6 +1,6 @@
 """How a session of Gemini CLI is told while its log grows: all that a record says at once, nothing of it twice."""
 
-from gemini_records import bodies, call, lines, reply, response, user
+from gemini_records import SHELL, bodies, call, lines, reply, response, user
 
 from adapters.gemini.reader import read
 
@@ -83,3 +83,13 @@ def test_calls_without_a_result_are_told_when_another_record_stands_behind_them(
     assert outline(bodies(*records))[2:] == outline(bodies(*records, user("d", "on"), is_final=False))[2:3] == [called]
     done = asked | {"toolCalls": [call("c1", response("c1", "1"))]}
     assert outline(bodies(*records, done))[2:] == [called, ("tool", "1", [])]
+
+
+def test_words_that_the_agent_sets_anew_as_the_model_said_them_are_the_same_words():
+    """A record has them trimmed; a turn that is cancelled sets the list anew, with blanks, comments and what has no width."""
+    spoken = reply("b", [{"text": "\u200b It is <!-- sash: -->red.\n"}])
+    called = reply("c", [{"text": "I look.\n"}, {"functionCall": {"id": "c1", "name": SHELL, "args": {"command": "c1"}}}])
+    anew = {"$set": {"messages": [user("a", "go"), spoken, user("d", "where?"), called]}}
+    done = reply("c", "I look.", toolCalls=[call("c1", response("c1", "1"))])
+    steps = seen_growing(user("a", "go"), reply("b", "It is red."), user("d", "where?"), reply("c", "I look."), done, anew)
+    assert steps[-1] == []
