@@ -6,13 +6,14 @@ from typing import Any
 from adapters.conversion import Json
 from adapters.leaves import Fate, Path, account, leaves
 from adapters.report import Kind, Report
-from adapters.session import is_compaction, place_of
+from adapters.session import is_compaction, is_harness, place_of
 
 Notes = dict[Path, Fate]  # what becomes of the leaves under a path, where it is not what the tables say
 
 # What is written where something is missing.
 NO_RESULT = "[No result: the session ended, or was handed on, before this tool answered.]"
 ORPHAN = "[A tool's result whose call is not in this session]"
+NO_SUMMARY = "[What was said before was summarised, but the summary is empty.]"
 BEGINS = "[The session begins with the assistant.]"
 
 # Why a message is not written as it is.
@@ -20,6 +21,7 @@ SYSTEM = "another agent's system prompt is not live here"
 HARNESS = "text of another agent's harness is not live here"
 DOUBLED = "the call has a result already; the first counts"
 EMPTY = "nothing is left of it that could be written"
+NO_CALL = "the call that it answers is not live"
 AS_TEXT = Fate("degraded", "its call is not in the session; told as text")
 
 EDITED = Fate("dropped", "the record of the agent itself goes home, and it says something else")
@@ -43,6 +45,18 @@ STAYS: Mapping[str, str] = {
 def is_summary(message: Json) -> bool:
     """Is it written as a compaction's summary?"""
     return is_compaction(message) and message["role"] in ("user", "assistant") and not message.get("tool_calls")
+
+
+def why_left_out(message: Json) -> str:
+    """Return why what a message says is not live with another agent, "" where it is."""
+    match message["role"]:
+        case "system":
+            return SYSTEM
+        case "tool":
+            return ""
+        case "assistant" if message.get("tool_calls"):
+            return ""
+    return HARNESS if is_harness(message) else ""
 
 
 def kind_of(message: Json) -> str:

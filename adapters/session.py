@@ -73,6 +73,13 @@ def is_compaction(message: Json) -> bool:
     return isinstance(metadata_of(message).get("compaction"), Mapping)
 
 
+def goes_on(message: Json, reply_id: object) -> bool:
+    """Does a message, right behind a reply of this id, belong to it? A compaction's summary belongs to none."""
+    own = metadata_of(message).get("reply_id")
+    is_named = isinstance(own, str) and bool(own) and own == reply_id
+    return is_named and message["role"] == "assistant" and not is_compaction(message)
+
+
 def place_of(message: Json, index: int) -> str:
     """How a report names a message: by its seq where it has one, else by its place, from 1."""
     seq = message.get("seq")

@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from adapters.accounts import Accounts
 from adapters.claude_code.blocks_out import call_block, content_blocks, result_content
 from adapters.claude_code.chain import Chain, moment_ms
 from adapters.claude_code.fields import USAGE_FIELDS
@@ -23,25 +24,20 @@ from adapters.fates_out import (
     BEGINS,
     DOUBLED,
     EMPTY,
-    HARNESS,
     NO_PLACE,
     NO_RESULT,
+    NO_SUMMARY,
     ORPHAN,
-    SYSTEM,
     Notes,
-    account_entry,
     is_summary,
-    leave_out,
+    why_left_out,
 )
 from adapters.leaves import Fate
 from adapters.pairing import RENAMED, PairedCall, Pairing, digest
 from adapters.report import Report
-from adapters.session import is_compaction, is_harness, metadata_of, place_of
+from adapters.session import metadata_of, place_of
 from eventstore.wire.codec import Number
 
-NO_SUMMARY = "[What was said before was summarised, but the summary is empty.]"
-
-MOVED = "the result stood elsewhere; it is put right behind its call"
 CLAMPED = Fate("degraded", "the time is later than now, or earlier than that of the line before; clamped")
 COARSE = Fate("degraded", "kept to the millisecond, in UTC")
 NO_TIME = Fate("dropped", "no time that can be written; that of the line before is taken")
@@ -62,6 +58,7 @@ class Foreign:
 
     def __init__(self, messages: Sequence[Json], names: Sequence[str], pairing: Pairing, model: str, report: Report) -> None:
         self._messages, self._names, self._pairing, self._report = messages, names, pairing, report
+        self._accounts = Accounts(messages, fate_of, report)
         self._model = model or "unknown"
         self._lines: list[Json] = []
         self._callers: set[int] = set()  # assistants whose calls are answered in this run
@@ -77,15 +74,14 @@ class Foreign:
             if reply and not self._goes_on(reply, index, message):
                 self._answer(reply.calls, inside, chain)
                 reply = None
+            if why := why_left_out(message):
+                self._accounts.left_out(index, why)
+                continue
             match message["role"]:
-                case "assistant" if message.get("tool_calls") or not is_harness(message) or is_compaction(message):
+                case "assistant":
                     reply = self._assistant(index, message, chain, reply)
                 case "tool":
                     self._tool(index, message, chain)
-                case "system":
-                    self._drop(index, SYSTEM)
-                case _ if is_harness(message):
-                    self._drop(index, HARNESS)
                 case _:
                     self._user(index, message, chain)
         if reply:
@@ -103,9 +99,9 @@ class Foreign:
             self._summary(index, message, blocks, notes, chain)
         elif blocks:
             self._add("user", index, chain, {"message": {"role": "user", "content": _plain(blocks)}}, notes)
-            self._account(index, notes)
+            self._accounts.written(index, notes)
         else:
-            self._drop(index, EMPTY)
+            self._accounts.left_out(index, EMPTY)
 
     def _summary(self, index: int, message: Json, blocks: list[Json], notes: Notes, chain: Chain) -> None:
         """Begin a new branch: a boundary, then the summary."""
@@ -125,7 +121,7 @@ class Foreign:
         content = _plain(blocks) if blocks else NO_SUMMARY
         body = {"message": {"role": "user", "content": content}, "isVisibleInTranscriptOnly": True, "isCompactSummary": True}
         self._add("user", index, chain, body, notes)
-        self._account(index, notes)
+        self._accounts.written(index, notes)
 
     def _assistant(self, index: int, message: Json, chain: Chain, reply: _Reply | None) -> _Reply | None:
         notes: Notes = {}
@@ -141,7 +137,7 @@ class Foreign:
             if call.is_renamed:
                 notes[*path, "id"] = Fate("degraded", RENAMED)
         if not blocks:
-            self._drop(index, EMPTY)
+            self._accounts.left_out(index, EMPTY)
             return reply
         reply_id = metadata_of(message).get("reply_id")
         if reply is None:
@@ -149,7 +145,7 @@ class Foreign:
         self._add("assistant", index, chain, {"message": self._reply_body(message, blocks, reply.message_id, notes)}, notes)
         reply.last = index
         reply.calls += [(index, call, chain.parent or "") for call in calls]
-        self._account(index, notes)
+        self._accounts.written(index, notes)
         return reply
 
     def _reply_body(self, message: Json, blocks: list[Json], message_id: str, notes: Notes) -> Json:
@@ -179,7 +175,7 @@ class Foreign:
     def _tool(self, index: int, message: Json, chain: Chain) -> None:
         """A result: written with its call, or told as text, or left out."""
         if index in self._pairing.doubled:
-            self._drop(index, DOUBLED)
+            self._accounts.left_out(index, DOUBLED)
             return
         caller, _ = self._pairing.answered.get(index, (None, None))
         if caller in self._callers:
@@ -188,7 +184,7 @@ class Foreign:
         blocks = content_blocks(message.get("content"), notes)
         header = {"type": "text", "text": ORPHAN}
         self._add("user", index, chain, {"message": {"role": "user", "content": [header, *blocks]}}, notes)
-        self._account(index, notes, is_degraded=True)
+        self._accounts.written(index, notes, is_degraded=True)
 
     def _answer(self, calls: Sequence[tuple[int, PairedCall, str]], inside: Collection[int], chain: Chain) -> None:
         """Write a line for the result of each call, made up where there is none."""
@@ -206,39 +202,28 @@ class Foreign:
                 block["is_error"] = True
             elif is_error is not None:
                 notes["metadata", "is_error"] = Fate("dropped", "neither true nor false")
-            between = range(last + 1, index) if index > last else range(1)
-            if any(self._messages[other]["role"] != "tool" for other in between) or index < caller:
-                self._report.warn("entries/tool", MOVED, place_of(message, index))
+            self._accounts.result_moved(index, caller, last)
             if call.is_renamed:
                 notes["tool_call_id",] = NAME_OF_CALL
             self._add("user", index, chain, _result_body(block, uuid), notes)
-            self._account(index, notes)
+            self._accounts.written(index, notes)
 
     def _no_result(self, caller: int, place: int, call: PairedCall, uuid: str, chain: Chain) -> None:
         block = {"tool_use_id": call.id, "type": "tool_result", "content": NO_RESULT, "is_error": True}
         name = f"{self._names[caller]}:result:{place}"
         self._lines.append(chain.line("user", name, None, _result_body(block, uuid)))
-        where = place_of(self._messages[caller], caller)
-        self._report.note("synthesised", "entries/tool", "a call has no result; one that says so is written", where)
+        self._accounts.result_made_up(caller)
 
     def _add(self, kind: str, index: int, chain: Chain, body: Json, notes: Notes) -> None:
         message = self._messages[index]
         if kind == "assistant" and chain.parent is None:
             opening = {"message": {"role": "user", "content": BEGINS}}
             self._lines.append(chain.line("user", f"{self._names[index]}:begins", message.get("created_at"), opening))
-            reason = "a conversation must begin with the user; a line that says so is written"
-            self._report.note("synthesised", "entries/user", reason, place_of(message, index))
+            self._accounts.beginning_made_up(index, "a line")
         line = chain.line(kind, self._names[index], message.get("created_at"), body)
         self._lines.append(line)
         if message.get("created_at") is not None:
             _note_time(message["created_at"], line["timestamp"], notes)
-
-    def _account(self, index: int, notes: Notes, *, is_degraded: bool = False) -> None:
-        message = self._messages[index]
-        account_entry(self._report, message, index, fate_of(message, notes), is_degraded=is_degraded)
-
-    def _drop(self, index: int, reason: str) -> None:
-        leave_out(self._report, self._messages[index], index, reason)
 
 
 NAME_OF_CALL = Fate("degraded", "the call has another id here")

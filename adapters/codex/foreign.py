@@ -11,6 +11,7 @@
 
 from collections.abc import Collection, Sequence
 
+from adapters.accounts import Accounts
 from adapters.codex.fields_out import fate_of
 from adapters.codex.items_out import (
     RENAMED,
@@ -27,24 +28,10 @@ from adapters.codex.items_out import (
 )
 from adapters.codex.names import Clock
 from adapters.conversion import Json
-from adapters.fates_out import (
-    AS_TEXT,
-    DOUBLED,
-    EMPTY,
-    HARNESS,
-    NO_RESULT,
-    ORPHAN,
-    SEALED,
-    SYSTEM,
-    Notes,
-    account_entry,
-    is_summary,
-    leave_out,
-    open_texts,
-)
+from adapters.fates_out import AS_TEXT, DOUBLED, EMPTY, NO_RESULT, ORPHAN, Notes, is_summary, open_texts, why_left_out
 from adapters.pairing import PairedCall, Pairing
-from adapters.report import Kind, Report
-from adapters.session import is_compaction, is_harness, place_of
+from adapters.report import Report
+from adapters.session import place_of
 
 MOVED = "the result stood before its call; it is put behind it"
 SHOWN_BYTES_MAX = 12_000  # 0.171.0, of a model whose limits it does not know
@@ -58,6 +45,7 @@ class Foreign:
     def __init__(self, messages: Sequence[Json], pairing: Pairing, at_home: Collection[int], clock: Clock, report: Report) -> None:
         self._messages, self._pairing, self._at_home = messages, pairing, at_home
         self._clock, self._report = clock, report
+        self._accounts = Accounts(messages, fate_of, report)
         self._lines: list[Json] = []
         self._compacted_at = -1  # the index of the newest summary
         self._open: list[tuple[int, PairedCall]] = []  # calls of the reply that wait for a result which stands nowhere behind them
@@ -69,15 +57,14 @@ class Foreign:
             message = self._messages[index]
             if message["role"] != "assistant" or is_summary(message):
                 self._close()
+            if why := why_left_out(message):
+                self._accounts.left_out(index, why)
+                continue
             match message["role"]:
-                case "assistant" if message.get("tool_calls") or not is_harness(message) or is_compaction(message):
+                case "assistant":
                     self._assistant(index, message)
                 case "tool":
                     self._tool(index, message)
-                case "system":
-                    self._drop(index, SYSTEM)
-                case _ if is_harness(message):
-                    self._drop(index, HARNESS)
                 case _:
                     self._user(index, message)
         self._close()
@@ -87,7 +74,7 @@ class Foreign:
         notes: Notes = {}
         parts = parts_of(message.get("content"), notes)
         if not is_said(parts):
-            self._drop(index, EMPTY)
+            self._accounts.left_out(index, EMPTY)
             return
         time = self._clock.of(message, notes)
         if is_summary(message):
@@ -95,7 +82,7 @@ class Foreign:
         else:
             self._say(message_item("user", parts), time)
             self._show(user_event(parts), time)
-        self._account(index, notes)
+        self._accounts.written(index, notes)
 
     def _assistant(self, index: int, message: Json) -> None:
         notes: Notes = {}
@@ -103,8 +90,7 @@ class Foreign:
         calls = self._pairing.calls.get(index, ())
         thought = sound("\n\n".join(open_texts(message.get("thinking"))), ("thinking",), notes)
         if not is_said(parts) and not calls and not thought.strip():
-            reason: tuple[str, Kind] = (SEALED.reason, "kept_native") if message.get("thinking") else (EMPTY, "dropped")
-            self._drop(index, *reason)
+            self._accounts.nothing_left(index)
             return
         time = self._clock.of(message, notes)
         if thought.strip():
@@ -118,20 +104,21 @@ class Foreign:
             self._say(call_item(call, ("tool_calls", place), notes), time)
             if call.result is None or (call.result < index and call.result not in self._at_home):
                 self._open.append((index, call))
-        self._account(index, notes)
+        self._accounts.written(index, notes)
 
     def _tool(self, index: int, message: Json) -> None:
         if index in self._pairing.doubled:
-            self._drop(index, DOUBLED)
+            self._accounts.left_out(index, DOUBLED)
         elif index in self._pairing.orphans or self._pairing.answered[index][0] < self._compacted_at:
             notes: Notes = {("tool_call_id",): AS_TEXT, ("role",): AS_TEXT}
             parts = [{"type": "input_text", "text": ORPHAN}, *parts_of(message.get("content"), notes)]
             self._say(message_item("user", parts), self._clock.of(message, notes))
-            self._account(index, notes, is_degraded=True)
+            self._accounts.written(index, notes, is_degraded=True)
         else:
             caller, call = self._pairing.answered[index]
             if caller in self._at_home and caller > index:
-                self._drop(index, NO_CALL)  # where it stood, nothing calls; where the call stands, nothing may be added
+                # Where it stood, nothing calls; where the call stands, nothing may be added.
+                self._accounts.left_out(index, NO_CALL)
             elif caller < index:
                 self._result(index, message, call)
 
@@ -143,7 +130,7 @@ class Foreign:
         self._say(result_item(call.id, output), self._clock.of(message, notes))
         if call.is_renamed:
             notes["tool_call_id",] = RENAMED
-        self._account(index, notes)
+        self._accounts.written(index, notes)
 
     def _close(self) -> None:
         """Answer the calls of a reply that no result behind them answers."""
@@ -151,8 +138,7 @@ class Foreign:
         for caller, call in waiting:
             if call.result is None:
                 self._say(result_item(call.id, NO_RESULT), self._clock.same())
-                where = place_of(self._messages[caller], caller)
-                self._report.note("synthesised", "entries/tool", "a call has no result; one that says so is written", where)
+                self._accounts.result_made_up(caller)
             else:
                 self._report.warn("entries/tool", MOVED, place_of(self._messages[call.result], call.result))
                 self._result(call.result, self._messages[call.result], call)
@@ -169,10 +155,3 @@ class Foreign:
 
     def _show(self, event: Json, time: str) -> None:
         self._lines.append({"timestamp": time, "type": "event_msg", "payload": event})
-
-    def _account(self, index: int, notes: Notes, *, is_degraded: bool = False) -> None:
-        message = self._messages[index]
-        account_entry(self._report, message, index, fate_of(message, notes), is_degraded=is_degraded)
-
-    def _drop(self, index: int, reason: str, kind: Kind = "dropped") -> None:
-        leave_out(self._report, self._messages[index], index, reason, kind)

@@ -12,6 +12,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from adapters.accounts import Accounts
 from adapters.conversion import Json
 from adapters.dsh.blocks_out import NO_MODEL, RENAMED, Clock, call_of, content_of, is_reply_block, sound, text_block, usage_of
 from adapters.dsh.fields_out import USAGE, fate_of
@@ -24,24 +25,19 @@ from adapters.fates_out import (
     BEGINS,
     DOUBLED,
     EMPTY,
-    HARNESS,
+    NO_CALL,
     NO_RESULT,
     ORPHAN,
-    SEALED,
-    SYSTEM,
     Notes,
-    account_entry,
     is_summary,
-    leave_out,
     open_texts,
+    why_left_out,
 )
 from adapters.leaves import CONVERTED, Fate
 from adapters.pairing import PairedCall, Pairing
-from adapters.report import Kind, Report
-from adapters.session import is_compaction, is_harness, metadata_of, place_of
+from adapters.report import Report
+from adapters.session import goes_on, metadata_of
 
-NO_CALL = "the call that it answers is not live"
-MOVED = "the result stood elsewhere; it is put right behind its call"
 BY_USER = Fate("degraded", "a summary stands here as what the user's side says")
 
 
@@ -67,7 +63,8 @@ class Foreign:
         report: Report,
     ) -> None:
         self._messages, self._pairing, self._at_home = messages, pairing, at_home
-        self._names, self._clock, self._log, self._report = names, clock, log, report
+        self._names, self._clock, self._log = names, clock, log
+        self._accounts = Accounts(messages, fate_of, report)
         self._reply: _Reply | None = None
         self._waiting: set[int] = set()  # results whose call was not written yet
         self._answered: set[int] = set()
@@ -76,20 +73,19 @@ class Foreign:
 
     def add(self, index: int) -> None:
         message = self._messages[index]
-        if self._reply and not self._goes_on(self._reply, index, message):
+        if self._reply and not (index == self._reply.indexes[-1] + 1 and goes_on(message, self._reply.reply_id)):
             self.flush()
+        if why := why_left_out(message):
+            self._accounts.left_out(index, why)
+            return
         match message["role"]:
             case "assistant" if is_summary(message):
                 self._user(index, message)
-            case "assistant" if message.get("tool_calls") or not is_harness(message) or is_compaction(message):
+            case "assistant":
                 self._reply = self._reply or _Reply(metadata_of(message).get("reply_id"))
                 self._reply.indexes.append(index)
             case "tool":
                 self._tool(index, message)
-            case "system":
-                self._drop(index, SYSTEM)
-            case _ if is_harness(message):
-                self._drop(index, HARNESS)
             case _:
                 self._user(index, message)
 
@@ -102,8 +98,7 @@ class Foreign:
         blocks = [block for index in reply.indexes for block in self._blocks(index, notes[index])]
         if not blocks:
             for index in reply.indexes:
-                is_sealed = bool(self._messages[index].get("thinking"))
-                self._drop(index, *((SEALED.reason, "kept_native") if is_sealed else (EMPTY, "dropped")))
+                self._accounts.nothing_left(index)
             return
         times = [self._clock.of(self._messages[index], notes[index]) for index in reply.indexes]
         self._begin(times[0], reply.indexes[0])
@@ -119,7 +114,7 @@ class Foreign:
         written = [block for block in blocks if block["type"] == "tool-call"]
         self._report_usage(reply.indexes, notes, usage)
         for index in reply.indexes:
-            self._account(index, notes[index])
+            self._accounts.written(index, notes[index])
         self._answer(calls, [self._log.call(block, self._clock.same()) for block in written])
         self._log.close_step(self._clock.same())
 
@@ -127,7 +122,7 @@ class Foreign:
         """Write what is left, and close what is open."""
         self.flush()
         for index in sorted(self._waiting - self._answered):
-            self._drop(index, NO_CALL)
+            self._accounts.left_out(index, NO_CALL)
         self._log.close(self._clock.same())
 
     def close_home(self, calls: Sequence[tuple[int, PairedCall]]) -> None:
@@ -199,8 +194,7 @@ class Foreign:
         for (caller, call), start in zip(calls, starts, strict=True):
             if call.result is None or call.result in self._at_home:
                 self._log.result(self._result(call, [text_block(NO_RESULT)], is_error=True), start, self._clock.same())
-                where = place_of(self._messages[caller], caller)
-                self._report.note("synthesised", "entries/tool", "a call has no result; one that says so is written", where)
+                self._accounts.result_made_up(caller)
                 continue
             index, message, notes = call.result, self._messages[call.result], Notes()
             self._answered.add(index)
@@ -210,12 +204,10 @@ class Foreign:
             blocks = content_of(message.get("content"), notes)
             time = self._clock.of(message, notes)
             self._log.result(self._result(call, blocks, is_error, message), start, time)
-            between = range(last + 1, index) if index > last else range(1)
-            if index < caller or any(self._messages[other]["role"] != "tool" for other in between):
-                self._report.warn("entries/tool", MOVED, place_of(message, index))
+            self._accounts.result_moved(index, caller, last)
             if call.is_renamed:
                 notes["tool_call_id",] = RENAMED
-            self._account(index, notes)
+            self._accounts.written(index, notes)
 
     def _result(self, call: PairedCall, content: list[Json], is_error: bool | None, message: Json | None = None) -> Json:
         body: Json = {
@@ -227,16 +219,11 @@ class Foreign:
         }
         return body | ({} if is_error is None else {"isError": is_error})
 
-    def _goes_on(self, reply: _Reply, index: int, message: Json) -> bool:
-        is_neighbour = index == reply.indexes[-1] + 1 and message["role"] == "assistant" and not is_compaction(message)
-        reply_id = metadata_of(message).get("reply_id")
-        return is_neighbour and isinstance(reply_id, str) and bool(reply_id) and reply_id == reply.reply_id
-
     def _user(self, index: int, message: Json, first: str = "", notes: Notes | None = None) -> None:
         notes = {} if notes is None else notes
         blocks = [*([text_block(first)] if first else []), *content_of(message.get("content"), notes)]
         if not blocks:
-            self._drop(index, EMPTY)
+            self._accounts.left_out(index, EMPTY)
             return
         replaces = is_summary(message)
         if replaces and message["role"] == "assistant":
@@ -244,12 +231,12 @@ class Foreign:
         body = {"role": "user", "id": self._names.message(message), "source": {"kind": "user"}, "content": blocks}
         self._log.user(body, self._clock.of(message, notes), replaces=replaces)
         self._has_begun = True
-        self._account(index, notes, is_degraded=bool(first))
+        self._accounts.written(index, notes, is_degraded=bool(first))
 
     def _tool(self, index: int, message: Json) -> None:
         """A result: written with its call, or told as text, or left out."""
         if index in self._pairing.doubled:
-            self._drop(index, DOUBLED)
+            self._accounts.left_out(index, DOUBLED)
         elif index in self._pairing.orphans:
             self._user(index, message, ORPHAN, {("tool_call_id",): AS_TEXT, ("role",): AS_TEXT, ("metadata", "is_error"): AS_TEXT})
         elif index not in self._answered:
@@ -265,12 +252,4 @@ class Foreign:
             }
             self._log.user(body, time_ms)
             self._has_begun = True
-            reason = "a conversation must begin with the user; an event that says so is written"
-            self._report.note("synthesised", "entries/user", reason, place_of(self._messages[index], index))
-
-    def _account(self, index: int, notes: Notes, *, is_degraded: bool = False) -> None:
-        message = self._messages[index]
-        account_entry(self._report, message, index, fate_of(message, notes), is_degraded=is_degraded)
-
-    def _drop(self, index: int, reason: str, kind: Kind = "dropped") -> None:
-        leave_out(self._report, self._messages[index], index, reason, kind)
+            self._accounts.beginning_made_up(index, "an event")

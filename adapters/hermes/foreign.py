@@ -14,33 +14,28 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from adapters.accounts import Accounts
 from adapters.conversion import Json
 from adapters.fates_out import (
     AS_TEXT,
     BEGINS,
     DOUBLED,
     EMPTY,
-    HARNESS,
+    NO_CALL,
     NO_RESULT,
     ORPHAN,
-    SEALED,
-    SYSTEM,
     Notes,
-    account_entry,
     is_summary,
-    leave_out,
     open_texts,
+    why_left_out,
 )
 from adapters.hermes.fields_out import fate_of
 from adapters.hermes.records import why_dead
 from adapters.hermes.rows_out import RENAMED, Clock, call_of, content_of, joined, new_row, sound, tool_name
 from adapters.pairing import PairedCall, Pairing
-from adapters.report import Kind, Report
-from adapters.session import is_compaction, is_harness, metadata_of, place_of
+from adapters.report import Report
+from adapters.session import goes_on, metadata_of, place_of
 from eventstore.wire.codec import Number
-
-NO_CALL = "the call that it answers is not live"
-MOVED = "the result stood elsewhere; it is put right behind its call"
 
 
 @dataclass(slots=True)
@@ -49,7 +44,6 @@ class _Reply:
 
     reply_id: object
     indexes: list[int] = field(default_factory=list)
-    notes: list[Notes] = field(default_factory=list)
 
 
 class Foreign:
@@ -66,24 +60,24 @@ class Foreign:
     ) -> None:
         self._messages, self._pairing, self._at_home = messages, pairing, at_home
         self._clock, self._rows, self._report = clock, rows, report
+        self._accounts = Accounts(messages, fate_of, report)
         self._reply: _Reply | None = None
         self._waiting: set[int] = set()  # results whose call was not written yet
         self._answered: set[int] = set()
 
     def add(self, index: int) -> None:
         message = self._messages[index]
-        if self._reply and not self._goes_on(self._reply, index, message):
+        if self._reply and not (index == self._reply.indexes[-1] + 1 and goes_on(message, self._reply.reply_id)):
             self.flush()
+        if why := why_left_out(message):
+            self._accounts.left_out(index, why)
+            return
         match message["role"]:
-            case "assistant" if message.get("tool_calls") or not is_harness(message) or is_compaction(message):
+            case "assistant":
                 self._reply = self._reply or _Reply(metadata_of(message).get("reply_id"))
                 self._reply.indexes.append(index)
             case "tool":
                 self._tool(index, message)
-            case "system":
-                self._drop(index, SYSTEM)
-            case _ if is_harness(message):
-                self._drop(index, HARNESS)
             case _:
                 self._user(index, message)
 
@@ -103,9 +97,8 @@ class Foreign:
         ]
         thought = "\n\n".join(filter(None, thoughts))
         if not _is_said(content) and not calls and not thought:
-            for message, index in zip((message for message, _ in messages), reply.indexes, strict=True):
-                is_sealed = bool(message.get("thinking"))
-                self._drop(index, *((SEALED.reason, "kept_native") if is_sealed else (EMPTY, "dropped")))
+            for index in reply.indexes:
+                self._accounts.nothing_left(index)
             return
         times = [self._clock.of(message, note) for message, note in messages]
         self._begin("assistant", times[0], reply.indexes[0])
@@ -115,14 +108,14 @@ class Foreign:
         more["finish_reason"] = "tool_calls" if calls else "stop"
         self._rows.append(new_row("assistant", content or None if calls else content, times[0], **more))
         for index in reply.indexes:
-            self._account(index, notes[index])
+            self._accounts.written(index, notes[index])
         self.answer([(index, call) for index in reply.indexes for call in self._pairing.calls.get(index, ())])
 
     def finish(self) -> None:
         """Write what is left."""
         self.flush()
         for index in sorted(self._waiting - self._answered):
-            self._drop(index, NO_CALL)
+            self._accounts.left_out(index, NO_CALL)
 
     def answer(self, calls: Sequence[tuple[int, PairedCall]]) -> None:
         """Write a result for each call, made up where there is none; those at home stand in the session already."""
@@ -134,46 +127,38 @@ class Foreign:
             if call.result is None:
                 row = new_row("tool", NO_RESULT, self._clock.same(), tool_call_id=call.id, tool_name=tool_name(name))
                 self._rows.append(row)
-                where = place_of(self._messages[caller], caller)
-                self._report.note("synthesised", "entries/tool", "a call has no result; one that says so is written", where)
+                self._accounts.result_made_up(caller)
                 continue
             index, message, notes = call.result, self._messages[call.result], Notes()
             self._answered.add(index)
             content = content_of(message.get("content"), notes)
             time = self._clock.of(message, notes)
             self._rows.append(new_row("tool", content, time, tool_call_id=call.id, tool_name=tool_name(name)))
-            between = range(last + 1, index) if index > last else range(1)
-            if index < caller or any(self._messages[other]["role"] != "tool" for other in between):
-                self._report.warn("entries/tool", MOVED, place_of(message, index))
+            self._accounts.result_moved(index, caller, last)
             if call.is_renamed:
                 notes["tool_call_id",] = RENAMED
-            self._account(index, notes)
-
-    def _goes_on(self, reply: _Reply, index: int, message: Json) -> bool:
-        is_neighbour = index == reply.indexes[-1] + 1 and message["role"] == "assistant" and not is_compaction(message)
-        reply_id = metadata_of(message).get("reply_id")
-        return is_neighbour and isinstance(reply_id, str) and bool(reply_id) and reply_id == reply.reply_id
+            self._accounts.written(index, notes)
 
     def _user(self, index: int, message: Json) -> None:
         notes: Notes = {}
         content = content_of(message.get("content"), notes)
         if not _is_said(content):
-            self._drop(index, EMPTY)
+            self._accounts.left_out(index, EMPTY)
             return
         if is_summary(message):
             self._compact(index)
         self._rows.append(new_row("user", content, self._clock.of(message, notes)))
-        self._account(index, notes)
+        self._accounts.written(index, notes)
 
     def _tool(self, index: int, message: Json) -> None:
         """A result: written with its call, or told as text, or left out."""
         if index in self._pairing.doubled:
-            self._drop(index, DOUBLED)
+            self._accounts.left_out(index, DOUBLED)
         elif index in self._pairing.orphans:
             notes: Notes = {("tool_call_id",): AS_TEXT, ("role",): AS_TEXT}
             content = joined([ORPHAN, content_of(message.get("content"), notes)])
             self._rows.append(new_row("user", content, self._clock.of(message, notes)))
-            self._account(index, notes, is_degraded=True)
+            self._accounts.written(index, notes, is_degraded=True)
         else:
             self._waiting.add(index)
 
@@ -181,8 +166,7 @@ class Foreign:
         is_first = not any(not why_dead(row) and row["role"] != "system" for row in self._rows)
         if is_first and role == "assistant" and not is_summary(self._messages[index]):
             self._rows.append(new_row("user", BEGINS, time))
-            reason = "a conversation must begin with the user; a row that says so is written"
-            self._report.note("synthesised", "entries/user", reason, place_of(self._messages[index], index))
+            self._accounts.beginning_made_up(index, "a row")
 
     def _compact(self, index: int) -> None:
         """Mark what is live as compacted."""
@@ -192,13 +176,6 @@ class Foreign:
         if live:
             reason = "a summary stands for the rows before it; they are marked as compacted"
             self._report.warn("rows/compacted", reason, place_of(self._messages[index], index), len(live))
-
-    def _account(self, index: int, notes: Notes, *, is_degraded: bool = False) -> None:
-        message = self._messages[index]
-        account_entry(self._report, message, index, fate_of(message, notes), is_degraded=is_degraded)
-
-    def _drop(self, index: int, reason: str, kind: Kind = "dropped") -> None:
-        leave_out(self._report, self._messages[index], index, reason, kind)
 
 
 def _is_said(content: str | list[Json]) -> bool:
