@@ -35,7 +35,7 @@ from adapters.fates_out import (
 from adapters.leaves import Fate
 from adapters.pairing import RENAMED, PairedCall, Pairing, digest
 from adapters.report import Report
-from adapters.session import metadata_of, place_of
+from adapters.session import goes_on, metadata_of, place_of
 from eventstore.wire.codec import Number
 
 CLAMPED = Fate("degraded", "the time is later than now, or earlier than that of the line before; clamped")
@@ -71,7 +71,7 @@ class Foreign:
         self._answer(before, inside, chain)
         for index in indexes:
             message = self._messages[index]
-            if reply and not self._goes_on(reply, index, message):
+            if reply and not (index == reply.last + 1 and goes_on(message, reply.reply_id)):
                 self._answer(reply.calls, inside, chain)
                 reply = None
             if why := why_left_out(message):
@@ -87,10 +87,6 @@ class Foreign:
         if reply:
             self._answer(reply.calls, inside, chain)
         return self._lines
-
-    def _goes_on(self, reply: _Reply, index: int, message: Json) -> bool:
-        is_neighbour = index == reply.last + 1 and message["role"] == "assistant"
-        return is_neighbour and bool(reply.reply_id) and metadata_of(message).get("reply_id") == reply.reply_id
 
     def _user(self, index: int, message: Json, chain: Chain) -> None:
         notes: Notes = {}

@@ -367,6 +367,14 @@ def test_an_assistants_summary_becomes_the_users():
 # --- sub-agents
 
 
+def test_a_summary_belongs_to_no_reply_so_what_was_called_before_it_keeps_its_result():
+    summary = said("assistant", "So far …", metadata={"reply_id": "r", "compaction": {}})
+    out = written(said("user", "go"), calling("a", metadata={"reply_id": "r"}), summary, result("a", "found"))
+    assert contents(out)[2][0]["content"] == "found"
+    assert contents(out)[-1] == "So far …"
+    assert out.report["counts"]["entries"]["found"] == 4
+
+
 def test_a_sub_agent_is_a_side_chain_in_a_file_of_its_own_with_the_call_that_started_it():
     main = Session({"agent_source": "opencode", "native_session_id": "ses_1"}, (calling("task 1") | {"append_id": "p"},))
     link = {"agent_id": "ses_2", "tool_use_id": "task 1", "agent_type": "explore"}
