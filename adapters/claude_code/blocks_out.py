@@ -7,45 +7,27 @@ known to refuse: blank texts, lone surrogates, media that is no base64, input th
 import re
 from typing import Any
 
-from adapters.claude_code.names import tool_name
+from adapters.carried import arguments_object, call_name, image_by_address, placed_parts, sounding, stand_in
 from adapters.conversion import Json
 from adapters.fates_out import Notes
 from adapters.leaves import Fate, Path
 from adapters.pairing import PairedCall
-from eventstore.errors import InvalidJson
-from eventstore.wire import codec
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 DOCUMENT_TYPES = frozenset({"application/pdf"})
-RAW_ARGUMENTS = "raw_arguments"
 
 SURROGATE = Fate("degraded", "half a surrogate pair, which the API refuses; U+FFFD stands for it")
 BLANK = Fate("dropped", "the API refuses a blank text")
 NO_PART = Fate("dropped", "no block for this part; a note stands in its place")
-NOT_OBJECT = Fate("degraded", f"the arguments are no JSON object; they stand as text in `{RAW_ARGUMENTS}`")
-NO_ARGUMENTS = Fate("degraded", "no arguments; written as an object with nothing in it")
 NAME = Fate("degraded", "the API refuses such a tool name; other characters stand for those that it does not take")
 
-_surrogate = re.compile("[\ud800-\udfff]")
 _data_url = re.compile(r"data:([^;,]+);base64,([A-Za-z0-9+/]+={0,2})", re.ASCII)
-
-
-def sound(text: str, path: Path, notes: Notes) -> str:
-    """Return the text as UTF-8 can carry it."""
-    if not _surrogate.search(text):
-        return text
-    notes[path] = SURROGATE
-    return _surrogate.sub("\ufffd", text)
+sound = sounding(SURROGATE)
 
 
 def content_blocks(content: Any, notes: Notes, *, with_media: bool = True) -> list[Json]:
     """Return the blocks that a content makes; a string is one text, a blank text none."""
-    placed: list[tuple[Path, Any]] = []
-    if isinstance(content, str):
-        placed = [(("content",), {"type": "text", "text": content})]
-    elif isinstance(content, list):
-        placed = [(("content", index), part) for index, part in enumerate(content)]
-    blocks = (_block(part, path, notes, with_media) for path, part in placed)
+    blocks = (_block(part, path, notes, with_media) for path, part in placed_parts(content))
     return [block for block in blocks if block is not None]
 
 
@@ -58,44 +40,8 @@ def result_content(content: Any, notes: Notes) -> str | list[Json]:
 
 def call_block(call: PairedCall, path: Path, notes: Notes) -> Json:
     """Return the tool_use block of a call."""
-    function = call.call["function"]
-    name = tool_name(function["name"])
-    if name != function["name"]:
-        notes[*path, "function", "name"] = NAME
-    arguments = _input(function["arguments"], (*path, "function", "arguments"), notes)
-    return {"type": "tool_use", "id": call.id, "name": name, "input": arguments}
-
-
-def _input(arguments: str, path: Path, notes: Notes) -> Json:
-    try:
-        value = codec.parse(arguments)
-    except InvalidJson:
-        value = None
-    if isinstance(value, dict) and not _has_odd_key(value):
-        return {key: _sound(inner, path, notes) for key, inner in value.items()}
-    if not arguments.strip():
-        notes[path] = NO_ARGUMENTS
-        return {}
-    text = sound(arguments, path, notes)
-    notes[path] = NOT_OBJECT
-    return {RAW_ARGUMENTS: text}
-
-
-def _has_odd_key(value: Any) -> bool:
-    """Is there a key that UTF-8 cannot carry? Two of them might become one."""
-    if isinstance(value, dict):
-        return any(_surrogate.search(key) or _has_odd_key(inner) for key, inner in value.items())
-    return isinstance(value, list) and any(map(_has_odd_key, value))
-
-
-def _sound(value: Any, path: Path, notes: Notes) -> Any:
-    if isinstance(value, str):
-        return sound(value, path, notes)
-    if isinstance(value, list):
-        return [_sound(item, path, notes) for item in value]
-    if isinstance(value, dict):
-        return {key: _sound(inner, path, notes) for key, inner in value.items()}
-    return value
+    name = call_name(call, path, notes, NAME)
+    return {"type": "tool_use", "id": call.id, "name": name, "input": arguments_object(call, path, notes, sound)}
 
 
 def _block(part: Any, path: Path, notes: Notes, with_media: bool) -> Json | None:
@@ -105,15 +51,14 @@ def _block(part: Any, path: Path, notes: Notes, with_media: bool) -> Json | None
         case {"type": "image_url", "image_url": {"url": str(url)}} if with_media:
             if media := _media(url, IMAGE_TYPES):
                 return {"type": "image", "source": media}
-            if url.startswith(("https://", "http://")):
-                notes[path] = Fate("degraded", "an image elsewhere is named by its address only")
-                return {"type": "text", "text": f"[image: {sound(url, path, notes)}]"}
+            if text := image_by_address(url, path, notes, sound):
+                return {"type": "text", "text": text}
         case {"type": "file", "file": {"file_data": str(url), **more}} if with_media and (media := _media(url, DOCUMENT_TYPES)):
             title = more.get("filename")
             named = {"title": sound(title, (*path, "file", "filename"), notes)} if isinstance(title, str) and title else {}
             return {"type": "document", "source": media, **named}
     notes[path] = NO_PART
-    return {"type": "text", "text": f"[{_kind(part)} that could not be carried over]"}
+    return {"type": "text", "text": stand_in(part)}
 
 
 def _text(text: str, path: Path, part: Path, notes: Notes) -> Json | None:
@@ -130,8 +75,3 @@ def _media(url: str, allowed: frozenset[str]) -> Json | None:
     if not found or found[1] not in allowed or len(found[2]) % 4:
         return None
     return {"type": "base64", "media_type": found[1], "data": found[2]}
-
-
-def _kind(part: Any) -> str:
-    kinds = {"image_url": "an image", "file": "a file", "input_audio": "audio"}
-    return kinds.get(part.get("type", ""), "content") if isinstance(part, dict) else "content"

@@ -33,7 +33,7 @@ from adapters.fates_out import (
     why_left_out,
 )
 from adapters.leaves import Fate
-from adapters.pairing import RENAMED, PairedCall, Pairing, digest
+from adapters.pairing import PairedCall, Pairing, digest
 from adapters.report import Report
 from adapters.session import goes_on, metadata_of, place_of
 from eventstore.wire.codec import Number
@@ -128,10 +128,7 @@ class Foreign:
             self._summary(index, message, blocks, notes, chain)
             return None
         for place, call in enumerate(calls):
-            path = ("tool_calls", place)
-            blocks.append(call_block(call, path, notes))
-            if call.is_renamed:
-                notes[*path, "id"] = Fate("degraded", RENAMED)
+            blocks.append(call_block(call, ("tool_calls", place), notes))
         if not blocks:
             self._accounts.left_out(index, EMPTY)
             return reply

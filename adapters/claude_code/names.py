@@ -1,4 +1,4 @@
-"""Names that Claude Code goes by: the folder of a project, uuids of lines, ids and names of tools."""
+"""Names that Claude Code goes by: the folder of a project, uuids of lines, ids of calls."""
 
 import re
 import unicodedata
@@ -8,11 +8,9 @@ from uuid import UUID
 from adapters.pairing import digest
 
 KEY_CHARS_MAX = 200
-TOOL_NAME_CHARS_MAX = 64
 
 _is_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 _is_tool_id = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII).fullmatch
-_not_in_a_tool_name = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 _digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -48,11 +46,6 @@ def is_tool_id(name: str) -> bool:
 
 def made_tool_id(seed: str) -> str:
     return f"toolu_{digest(seed)}"
-
-
-def tool_name(name: str) -> str:
-    """Return a tool's name as the API takes it."""
-    return _not_in_a_tool_name.sub("_", name)[:TOOL_NAME_CHARS_MAX] or "unknown"
 
 
 def _hash(units: list[int]) -> str:

@@ -12,9 +12,9 @@
 from collections.abc import Collection, Sequence
 
 from adapters.accounts import Accounts
+from adapters.carried import RENAMED
 from adapters.codex.fields_out import fate_of
 from adapters.codex.items_out import (
-    RENAMED,
     call_item,
     is_said,
     message_item,

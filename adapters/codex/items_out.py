@@ -1,13 +1,11 @@
 """Items and events that Codex would have written, of what other agents said.
 
-Text is written as UTF-8 can carry it: Codex cannot read a line with half a surrogate pair. A part that the API has no place for
-becomes a note in its place, since one that it refuses would end the session.
+Text is written as UTF-8 can carry it: Codex cannot read a line with half a surrogate pair.
 """
 
-import re
 from typing import Any
 
-from adapters.codex.names import tool_name
+from adapters.carried import arguments_text, call_name, is_image, sounding, stand_in
 from adapters.conversion import Json
 from adapters.fates_out import Notes
 from adapters.leaves import Fate, Path
@@ -18,25 +16,9 @@ NO_PART = Fate("dropped", "no part for it here; a note stands in its place")
 NO_IMAGE = Fate("dropped", "an assistant's item holds no image; a note stands in its place")
 NO_DETAIL = Fate("dropped", "a detail with which the agent leaves the image out")
 NAME = Fate("degraded", "the API refuses such a tool name; other characters stand for those that it does not take")
-RENAMED = Fate("degraded", "not valid here, or used twice; another one is written")
 
-_surrogate = re.compile("[\ud800-\udfff]")
-_image = re.compile(r"data:image/[a-z0-9.+-]+;base64,[A-Za-z0-9+/]+={0,2}", re.ASCII)
 DETAILS = frozenset({"auto", "high", "original"})
-_KINDS = {"image_url": "an image", "file": "a file", "input_audio": "audio"}
-
-
-def sound(text: str, path: Path, notes: Notes) -> str:
-    """Return the text as UTF-8 can carry it."""
-    if not _surrogate.search(text):
-        return text
-    notes[path] = SURROGATE
-    return _surrogate.sub("\ufffd", text)
-
-
-def clean(text: str) -> str:
-    """The same for a text that no report is about."""
-    return _surrogate.sub("\ufffd", text)
+sound = sounding(SURROGATE)
 
 
 def parts_of(content: Any, notes: Notes, *, is_assistant: bool = False) -> list[Json]:
@@ -72,13 +54,8 @@ def message_item(role: str, parts: list[Json]) -> Json:
 
 def call_item(call: PairedCall, path: Path, notes: Notes) -> Json:
     """Return a call; its arguments are the string that they were."""
-    function = call.call["function"]
-    name = tool_name(function["name"])
-    if name != function["name"]:
-        notes[*path, "function", "name"] = NAME
-    if call.is_renamed:
-        notes[*path, "id"] = RENAMED
-    arguments = sound(function["arguments"], (*path, "function", "arguments"), notes)
+    name = call_name(call, path, notes, NAME)
+    arguments = arguments_text(call, path, notes, sound)
     return {"type": "function_call", "name": name, "arguments": arguments, "call_id": call.id}
 
 
@@ -101,20 +78,14 @@ def _part(part: Json, path: Path, kind: str, notes: Notes) -> Json:
     match part:
         case {"type": "text", "text": str(text)}:
             return {"type": kind, "text": sound(text, (*path, "text"), notes)}
-        case {"type": "image_url", "image_url": {"url": str(url), **more}} if _is_image(url):
+        case {"type": "image_url", "image_url": {"url": str(url), **more}} if is_image(url):
             if kind == "output_text":
                 notes[path] = NO_IMAGE
-                return {"type": kind, "text": "[an image that could not be carried over]"}
+                return {"type": kind, "text": stand_in(part)}
             detail = more.get("detail")
             kept = {"detail": detail} if detail in DETAILS else {}
             if "detail" in more and not kept:
                 notes[*path, "image_url", "detail"] = NO_DETAIL
             return {"type": "input_image", "image_url": url, **kept}
     notes[path] = NO_PART
-    return {"type": kind, "text": f"[{_KINDS.get(str(part.get('type')), 'content')} that could not be carried over]"}
-
-
-def _is_image(url: str) -> bool:
-    if url.startswith("data:"):
-        return _image.fullmatch(url) is not None
-    return url.startswith(("https://", "http://")) and not _surrogate.search(url)
+    return {"type": kind, "text": stand_in(part)}

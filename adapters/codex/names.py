@@ -1,4 +1,4 @@
-"""Names and times that Codex goes by: a session's id and the file that it is found by, ids and names of tools."""
+"""Names and times that Codex goes by: a session's id and the file that it is found by."""
 
 import re
 from collections.abc import Sequence
@@ -14,11 +14,8 @@ from adapters.leaves import Fate
 CLAMPED = Fate("degraded", "the time is later than now; clamped")
 COARSE = Fate("degraded", "kept to the millisecond, in UTC")
 NO_TIME = Fate("dropped", "no time that can be written; that of the line before is taken")
-TOOL_NAME_CHARS_MAX = 64
 
 _is_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
-_is_call_id = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII).fullmatch
-_not_in_a_tool_name = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 _is_exact = re.compile(r"[^.]+(\.\d{1,3})?(Z|z|[+-]00:00)").fullmatch
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -44,15 +41,6 @@ def path_of_session(session_id: str, moment: str) -> str:
     at = moment_ms(moment)
     day = rfc3339(at or 0)
     return f"sessions/{day[:4]}/{day[5:7]}/{day[8:10]}/rollout-{day[:19].replace(':', '-')}-{session_id}.jsonl"
-
-
-def is_call_id(name: str) -> bool:
-    return _is_call_id(name) is not None
-
-
-def tool_name(name: str) -> str:
-    """Return a tool's name as the API takes it."""
-    return _not_in_a_tool_name.sub("_", name)[:TOOL_NAME_CHARS_MAX] or "unknown"
 
 
 def moment_ms(moment: Any) -> int | None:

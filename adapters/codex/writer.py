@@ -15,15 +15,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from adapters.carried import clean, is_call_id
 from adapters.codex.foreign import Foreign
 from adapters.codex.home import Home, HomeLine, gather, number_of
-from adapters.codex.items_out import clean
-from adapters.codex.names import Clock, first_ms, is_call_id, is_uuid, moment_ms, path_of_session, rfc3339, session_uuid
+from adapters.codex.names import Clock, first_ms, is_uuid, moment_ms, path_of_session, rfc3339, session_uuid
 from adapters.codex.records import AGENT, SEALED_SUMMARIES, VERSION
 from adapters.conversion import Json
 from adapters.fates_out import SEALED
 from adapters.json_lines import text_of
-from adapters.pairing import Pairing, digest, pair, report_pairing
+from adapters.pairing import Pairing, pair, report_pairing
 from adapters.report import Report
 from adapters.session import Session
 from adapters.target import Target, UnknownVersion
@@ -90,7 +90,7 @@ class _Work:
 
     def _pair(self) -> Pairing:
         at_home = [index for index in self.home.of_message if self.messages[index].get("tool_calls")]
-        return pair(self.messages, is_call_id, lambda seed: f"call_{digest(seed)}", at_home)
+        return pair(self.messages, is_call_id, fixed=at_home)
 
     def _rewritten(self, session_id: str) -> list[HomeLine]:
         """The lines at home, with what the target asks for."""

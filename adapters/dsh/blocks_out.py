@@ -6,6 +6,7 @@ Text is written as a model's server takes it: no half of a surrogate pair, and n
 import re
 from typing import Any
 
+from adapters.carried import arguments_text, call_name, sounding, stand_in
 from adapters.conversion import Json
 from adapters.dsh.fields_out import BLANK, USAGE
 from adapters.dsh.records import SAFE_INTEGER_MAX, int_of, ms_of, object_of
@@ -14,13 +15,10 @@ from adapters.leaves import Fate, Path
 from adapters.pairing import PairedCall
 from eventstore.wire.codec import Number
 
-NAME_CHARS_MAX = 64
-
 SURROGATE = Fate("degraded", "half a surrogate pair, which no model's server takes; U+FFFD stands for it")
 NO_PART = Fate("dropped", "no block for it here; a note stands in its place")
 NO_IMAGE = Fate("dropped", "images stand in the agent's own store, beside the log; a note stands in its place")
 NAME = Fate("degraded", "models refuse such a tool name; other characters stand for those that they do not take")
-RENAMED = Fate("degraded", "not valid here, or used twice; another one is written")
 CLAMPED = Fate("degraded", "the time is later than now; clamped")
 COARSE = Fate("degraded", "kept to the millisecond, in UTC")
 NO_TIME = Fate("dropped", "no time that can be written; that of the event before is taken")
@@ -28,27 +26,8 @@ NO_MODEL = Fate("dropped", "no name, or not that of the last message of the repl
 NO_COUNT = Fate("dropped", "no count of tokens")
 HALF_USAGE = Fate("dropped", "the tokens in and out are told together, or not at all")
 
-_surrogate = re.compile("[\ud800-\udfff]")
-_call_id = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
-_not_in_a_name = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 _exact = re.compile(r"[^.]+(\.\d{1,3})?(Z|z|[+-]00:00)")
-_kinds = {"image_url": "an image", "file": "a file", "input_audio": "audio"}
-
-
-def is_call_id(name: str) -> bool:
-    return _call_id.fullmatch(name) is not None
-
-
-def tool_name(name: str) -> str:
-    return _not_in_a_name.sub("_", name)[:NAME_CHARS_MAX] or "unknown"
-
-
-def sound(text: str, path: Path, notes: Notes) -> str:
-    """Return the text as UTF-8 can carry it."""
-    if not _surrogate.search(text):
-        return text
-    notes[path] = SURROGATE
-    return _surrogate.sub("\ufffd", text)
+sound = sounding(SURROGATE)
 
 
 def is_reply_block(block: Any) -> bool:
@@ -75,13 +54,8 @@ def content_of(content: Any, notes: Notes) -> list[Json]:
 
 def call_of(call: PairedCall, path: Path, notes: Notes) -> Json:
     """Return a call; its arguments are the string that they were."""
-    function = call.call["function"]
-    name = tool_name(function["name"])
-    if name != function["name"]:
-        notes[*path, "function", "name"] = NAME
-    if call.is_renamed:
-        notes[*path, "id"] = RENAMED
-    arguments = sound(function["arguments"], (*path, "function", "arguments"), notes)
+    name = call_name(call, path, notes, NAME)
+    arguments = arguments_text(call, path, notes, sound)
     return {"type": "tool-call", "id": call.id, "name": name, "arguments": arguments}
 
 
@@ -131,9 +105,8 @@ def _part(part: Json, path: Path, notes: Notes) -> list[Json]:
     match part:
         case {"type": "text", "text": str(text)}:
             return _texts(text, (*path, "text"), notes)
-    kind = str(part.get("type"))
-    notes[path] = NO_IMAGE if kind == "image_url" else NO_PART
-    return [text_block(f"[{_kinds.get(kind, 'content')} that could not be carried over]")]
+    notes[path] = NO_IMAGE if part.get("type") == "image_url" else NO_PART
+    return [text_block(stand_in(part))]
 
 
 def _texts(text: str, path: Path, notes: Notes) -> list[Json]:

@@ -13,8 +13,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from adapters.accounts import Accounts
+from adapters.carried import RENAMED
 from adapters.conversion import Json
-from adapters.dsh.blocks_out import NO_MODEL, RENAMED, Clock, call_of, content_of, is_reply_block, sound, text_block, usage_of
+from adapters.dsh.blocks_out import NO_MODEL, Clock, call_of, content_of, is_reply_block, sound, text_block, usage_of
 from adapters.dsh.fields_out import USAGE, fate_of
 from adapters.dsh.home import record_of
 from adapters.dsh.log import Log

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from adapters.carried import is_call_id
 from adapters.conversion import Json
-from adapters.dsh.blocks_out import Clock, is_call_id, sound
+from adapters.dsh.blocks_out import Clock, sound
 from adapters.dsh.foreign import Foreign
 from adapters.dsh.home import Home, account_home, account_rewritten, gather, to_bytes
 from adapters.dsh.log import Log
@@ -24,7 +25,7 @@ from adapters.dsh.names import Names, made_id
 from adapters.dsh.paths import is_absolute, path_of
 from adapters.dsh.records import AGENT, IMPORT, VERSION, VERSIONS, ms_of, object_of, text_of, version_of
 from adapters.dsh.validator import problems
-from adapters.pairing import Pairing, digest, pair
+from adapters.pairing import Pairing, pair
 from adapters.report import Report
 from adapters.session import Session
 from adapters.target import Target, UnknownVersion
@@ -126,7 +127,7 @@ class _Work:
 
     def _pair(self, at_home: dict[int, int]) -> Pairing:
         fixed = [index for index in at_home if self.messages[index].get("tool_calls")]
-        return pair(self.messages, is_call_id, lambda seed: f"call_{digest(seed)}", fixed)
+        return pair(self.messages, is_call_id, fixed=fixed)
 
     def _origin(self, strangers: Sequence[int]) -> Json:
         """Where the messages that follow came from."""

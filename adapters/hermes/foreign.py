@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.accounts import Accounts
+from adapters.carried import RENAMED, tool_name
 from adapters.conversion import Json
 from adapters.fates_out import (
     AS_TEXT,
@@ -31,7 +32,7 @@ from adapters.fates_out import (
 )
 from adapters.hermes.fields_out import fate_of
 from adapters.hermes.records import why_dead
-from adapters.hermes.rows_out import RENAMED, Clock, call_of, content_of, joined, new_row, sound, tool_name
+from adapters.hermes.rows_out import Clock, call_of, content_of, joined, new_row, sound
 from adapters.pairing import PairedCall, Pairing
 from adapters.report import Report
 from adapters.session import goes_on, metadata_of, place_of

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from adapters.carried import arguments_text, call_name, clean, is_image, sounding, stand_in
 from adapters.conversion import Json
 from adapters.fates_out import Notes
 from adapters.hermes.records import ROW_COLUMNS, SENTINEL
@@ -16,36 +17,18 @@ from adapters.leaves import Fate, Path
 from adapters.pairing import PairedCall
 from eventstore.wire.codec import Number
 
-NAME_CHARS_MAX = 64
-
 SURROGATE = Fate("degraded", "half a surrogate pair, which the database cannot hold; U+FFFD stands for it")
 MARK = Fate("degraded", "begins as a content does that is no text; U+FFFD stands for the NUL")
 NO_PART = Fate("dropped", "no part for it here; a note stands in its place")
 NO_IMAGE = Fate("dropped", "an assistant's row holds no image; a note stands in its place")
 NAME = Fate("degraded", "models refuse such a tool name; other characters stand for those that they do not take")
-RENAMED = Fate("degraded", "not valid here, or used twice; another one is written")
 CLAMPED = Fate("degraded", "the time is later than now; clamped")
 COARSE = Fate("degraded", "kept to the microsecond, in UTC")
 NO_TIME = Fate("dropped", "no time that can be written; that of the row before is taken")
 
-_surrogate = re.compile("[\ud800-\udfff]")
-_image = re.compile(r"data:image/[a-z0-9.+-]+;base64,[A-Za-z0-9+/]+={0,2}", re.ASCII)
-_call_id = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
-_not_in_a_name = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 _controls = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufff9-\ufffb]")
 TITLE_CHARS_MAX = 100
-
-
-def is_call_id(name: str) -> bool:
-    return _call_id.fullmatch(name) is not None
-
-
-def sound(text: str, path: Path, notes: Notes) -> str:
-    """Return the text as UTF-8 can carry it."""
-    if not _surrogate.search(text):
-        return text
-    notes[path] = SURROGATE
-    return _surrogate.sub("\ufffd", text)
+sound = sounding(SURROGATE)
 
 
 def content_of(content: Any, notes: Notes, *, with_images: bool = True) -> str | list[Json]:
@@ -68,24 +51,15 @@ def joined(contents: Sequence[str | list[Json]]) -> str | list[Json]:
 
 def call_of(call: PairedCall, path: Path, notes: Notes) -> Json:
     """Return a call; its arguments are the string that they were."""
-    function = call.call["function"]
-    name = tool_name(function["name"])
-    if name != function["name"]:
-        notes[*path, "function", "name"] = NAME
-    if call.is_renamed:
-        notes[*path, "id"] = RENAMED
-    arguments = sound(function["arguments"], (*path, "function", "arguments"), notes)
+    name = call_name(call, path, notes, NAME)
+    arguments = arguments_text(call, path, notes, sound)
     return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-def tool_name(name: str) -> str:
-    return _not_in_a_name.sub("_", name)[:NAME_CHARS_MAX] or "unknown"
 
 
 def title_of(text: str) -> str:
     """A title as Hermes takes it: one line, no controls, at most 100 characters; it may be empty."""
-    clean = " ".join(_controls.sub("", _surrogate.sub("", text)).split())
-    return clean[:TITLE_CHARS_MAX].rstrip()
+    line = " ".join(_controls.sub("", clean(text, "")).split())
+    return line[:TITLE_CHARS_MAX].rstrip()
 
 
 class Clock:
@@ -132,7 +106,7 @@ def _part(part: Json, index: int, notes: Notes, with_images: bool) -> Json:
     match part:
         case {"type": "text", "text": str(text)}:
             return {"type": "text", "text": sound(text, (*path, "text"), notes)}
-        case {"type": "image_url", "image_url": {"url": str(url), **more}} if _is_image(url):
+        case {"type": "image_url", "image_url": {"url": str(url), **more}} if is_image(url):
             if with_images:
                 detail = more.get("detail")
                 kept = {"detail": detail} if detail in ("auto", "low", "high") else {}
@@ -140,16 +114,9 @@ def _part(part: Json, index: int, notes: Notes, with_images: bool) -> Json:
                     notes[*path, "image_url", "detail"] = Fate("dropped", "no detail that is known")
                 return {"type": "image_url", "image_url": {"url": url, **kept}}
             notes[path] = NO_IMAGE
-            return {"type": "text", "text": "[an image that could not be carried over]"}
+            return {"type": "text", "text": stand_in(part)}
     notes[path] = NO_PART
-    kinds = {"image_url": "an image", "file": "a file", "input_audio": "audio"}
-    return {"type": "text", "text": f"[{kinds.get(str(part.get('type')), 'content')} that could not be carried over]"}
-
-
-def _is_image(url: str) -> bool:
-    if url.startswith("data:"):
-        return _image.fullmatch(url) is not None
-    return url.startswith(("https://", "http://")) and not _surrogate.search(url)
+    return {"type": "text", "text": stand_in(part)}
 
 
 def _is_exact(moment: Any) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from adapters.carried import is_call_id
 from adapters.conversion import Json
 from adapters.fates_out import is_summary
 from adapters.hermes.fields_out import USAGE
@@ -21,7 +22,7 @@ from adapters.hermes.foreign import Foreign
 from adapters.hermes.home import Home, go_home
 from adapters.hermes.limits import warn_of_limits
 from adapters.hermes.records import AGENT, SESSION_COLUMNS, VERSION, int_of, rows_of, text_of, why_dead
-from adapters.hermes.rows_out import Clock, is_call_id, title_of
+from adapters.hermes.rows_out import Clock, title_of
 from adapters.hermes.times import micros_of, rfc3339, seconds
 from adapters.pairing import Pairing, digest, pair
 from adapters.report import Report
@@ -79,7 +80,7 @@ class _Work:
 
     def _pair(self) -> Pairing:
         at_home = [index for index in self.home.of_message if self.messages[index].get("tool_calls")]
-        return pair(self.messages, is_call_id, lambda seed: f"call_{digest(seed)}", at_home)
+        return pair(self.messages, is_call_id, fixed=at_home)
 
     def _write_rows(self) -> None:
         clock = Clock(self.target.now_ms, self._first_micros())

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from adapters.carried import is_call_id
 from adapters.conversion import Json
 from adapters.fates_out import Notes
 from adapters.leaves import CONVERTED, Fate, Path, account, leaves, path_name
@@ -33,7 +34,6 @@ from adapters.written import Written
 
 NEWEST = "1.18.33"
 _known = re.compile(r"1\.\d{1,4}\.\d{1,6}(?:[-+][0-9A-Za-z.-]{1,40})?")
-_call_id = re.compile(r"[A-Za-z0-9_-]{1,64}")
 REMOVED = Fate("dropped", "OpenCode itself removed it: taken back, and gone on from there")
 ALREADY = "not written again: it is among OpenCode's own records already"
 META: Mapping[str, str] = {
@@ -151,7 +151,7 @@ class _Writing:
         return document, records
 
     def _around(self, links: Mapping[str, str]) -> Around:
-        pairing = pair(self._foreign.messages, lambda name: bool(_call_id.fullmatch(name)))
+        pairing = pair(self._foreign.messages, is_call_id)
         return Around(pairing, self._target.provider, self._target.model, links)
 
     def _new(self, steps: list[Step], records: Sequence[Json]) -> list[Step]:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from standard_sessions import PNG
 
-from adapters.claude_code.names import project_key, session_uuid, tool_name, uuid_of
+from adapters.carried import tool_name
+from adapters.claude_code.names import project_key, session_uuid, uuid_of
 from adapters.claude_code.reader import read
 from adapters.claude_code.validator import problems
 from adapters.claude_code.writer import write
