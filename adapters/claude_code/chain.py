@@ -4,13 +4,14 @@ No time is later than `now_ms`, as far as the lines before it allow; none is ear
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
+from functools import partial
 
 from adapters.claude_code.names import uuid_of
 from adapters.conversion import Json
+from adapters.moments import moment_of, stamp
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
+moment_ms = partial(moment_of, zone=UTC)  # what of the agent's own has no offset is in UTC
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +53,3 @@ class Chain:
             wanted = min(wanted, self._now_ms)
         self._time_ms = max(wanted, self._time_ms)
         return stamp(self._time_ms)
-
-
-def moment_ms(text: object) -> int | None:
-    """Return an RFC 3339 time in ms since 1970, or None when it is none, or earlier than that."""
-    if not isinstance(text, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(text.upper())
-        since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
-    except (ValueError, OverflowError):
-        return None
-    return since // _MILLISECOND if since >= timedelta() else None
-
-
-def stamp(time_ms: int) -> str:
-    """Return a time as the agent writes it: UTC, milliseconds, Z."""
-    return (_EPOCH + time_ms * _MILLISECOND).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -18,6 +18,7 @@ from adapters.claude_code.blocks_out import call_block, content_blocks, result_c
 from adapters.claude_code.chain import Chain, moment_ms
 from adapters.claude_code.fields import USAGE_FIELDS
 from adapters.claude_code.fields_out import fate_of
+from adapters.clock import COARSE, untimed
 from adapters.conversion import Json
 from adapters.fates_out import (
     AS_TEXT,
@@ -39,8 +40,7 @@ from adapters.session import goes_on, metadata_of, place_of
 from eventstore.wire.codec import Number
 
 CLAMPED = Fate("degraded", "the time is later than now, or earlier than that of the line before; clamped")
-COARSE = Fate("degraded", "kept to the millisecond, in UTC")
-NO_TIME = Fate("dropped", "no time that can be written; that of the line before is taken")
+NO_TIME = untimed("line")
 
 
 @dataclass(slots=True)

@@ -8,9 +8,10 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
-from adapters.claude_code.chain import moment_ms, stamp
+from adapters.claude_code.chain import moment_ms
 from adapters.claude_code.records import MESSAGE_TYPES, NOTHING_TOLD, Line, Told
 from adapters.conversion import Json
+from adapters.moments import stamp
 
 NONE = -1
 _is_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch

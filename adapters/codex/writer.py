@@ -18,11 +18,12 @@ from typing import Any
 from adapters.carried import clean, is_call_id
 from adapters.codex.foreign import Foreign
 from adapters.codex.home import Home, HomeLine, gather, number_of
-from adapters.codex.names import Clock, first_ms, is_uuid, moment_ms, path_of_session, rfc3339, session_uuid
+from adapters.codex.names import Clock, is_uuid, path_of_session, session_uuid
 from adapters.codex.records import AGENT, SEALED_SUMMARIES, VERSION
 from adapters.conversion import Json
 from adapters.fates_out import SEALED
 from adapters.json_lines import text_of
+from adapters.moments import first_moment, moment_of, stamp
 from adapters.pairing import Pairing, pair, report_pairing
 from adapters.report import Report
 from adapters.session import Session
@@ -53,12 +54,12 @@ class _Work:
         self.messages = session.messages
         self.home: Home = gather(session, self.report)
         self._own = next((line for line in self.home.lines if _is_meta(line)), None)
-        self._first_ms = first_ms(self.messages, target.now_ms)
+        self._first_ms = first_moment(self.messages, moment_of, target.now_ms)
 
     def written(self) -> Written:
         session_id = self._session_id()
         own_time = _payload(self._own, "timestamp") or text_of((self._own.value if self._own else None) or {}, "timestamp")
-        began = own_time if moment_ms(own_time) is not None else rfc3339(min(self._first_ms, self.target.now_ms or self._first_ms))
+        began = own_time if moment_of(own_time) is not None else stamp(min(self._first_ms, self.target.now_ms or self._first_ms))
         foreign = self._foreign_lines()
         lines: list[bytes] = []
         if self._own is None and (foreign or self.home.foreign or not self.home.lines):
@@ -165,7 +166,7 @@ class _Work:
         if self.parent:
             link = meta.get("subagent")
             name = f"{self.parent}:{text_of(link, 'agent_id') if isinstance(link, dict) else ''}:{name}"
-        return session_uuid(name, first_ms(self.messages, 0))
+        return session_uuid(name, first_moment(self.messages, moment_of, 0))
 
 
 def _line(value: Json) -> bytes:

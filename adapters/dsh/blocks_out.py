@@ -3,13 +3,13 @@
 Text is written as a model's server takes it: no half of a surrogate pair, and no text of blanks alone.
 """
 
-import re
 from typing import Any
 
+from adapters import clock
 from adapters.carried import arguments_text, call_name, sounding, stand_in
 from adapters.conversion import Json
 from adapters.dsh.fields_out import BLANK, USAGE
-from adapters.dsh.records import SAFE_INTEGER_MAX, int_of, ms_of, object_of
+from adapters.dsh.records import SAFE_INTEGER_MAX, int_of, object_of
 from adapters.fates_out import Notes
 from adapters.leaves import Fate, Path
 from adapters.pairing import PairedCall
@@ -19,14 +19,10 @@ SURROGATE = Fate("degraded", "half a surrogate pair, which no model's server tak
 NO_PART = Fate("dropped", "no block for it here; a note stands in its place")
 NO_IMAGE = Fate("dropped", "images stand in the agent's own store, beside the log; a note stands in its place")
 NAME = Fate("degraded", "models refuse such a tool name; other characters stand for those that they do not take")
-CLAMPED = Fate("degraded", "the time is later than now; clamped")
-COARSE = Fate("degraded", "kept to the millisecond, in UTC")
-NO_TIME = Fate("dropped", "no time that can be written; that of the event before is taken")
 NO_MODEL = Fate("dropped", "no name, or not that of the last message of the reply")
 NO_COUNT = Fate("dropped", "no count of tokens")
 HALF_USAGE = Fate("dropped", "the tokens in and out are told together, or not at all")
 
-_exact = re.compile(r"[^.]+(\.\d{1,3})?(Z|z|[+-]00:00)")
 sound = sounding(SURROGATE)
 
 
@@ -76,29 +72,13 @@ def usage_of(metadata: Json, notes: Notes) -> Json:
     return counts
 
 
-class Clock:
-    """Gives each event its time: the message's, never later than now; that of the event before where it has none."""
+class Clock(clock.Clock[int]):
+    """Gives each event its time."""
 
-    def __init__(self, now_ms: int, first_ms: int) -> None:
-        self._now = now_ms
-        self._last = min(first_ms, now_ms) if now_ms else first_ms
+    no_time = clock.untimed("event")
 
-    def of(self, message: Json, notes: Notes) -> int:
-        said = message.get("created_at")
-        ms = ms_of(said)
-        if ms is None:
-            if said is not None:
-                notes["created_at",] = NO_TIME
-            return self._last
-        self._last = min(ms, self._now) if self._now else ms
-        if self._last != ms:
-            notes["created_at",] = CLAMPED
-        elif not _exact.fullmatch(str(said)):
-            notes["created_at",] = COARSE
-        return self._last
-
-    def same(self) -> int:
-        return self._last
+    def spelled(self, moment: int) -> int:
+        return moment
 
 
 def _part(part: Json, path: Path, notes: Notes) -> list[Json]:

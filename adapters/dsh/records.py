@@ -6,11 +6,11 @@ A message stands in `data` (of users; in the first v0 logs, all), in `data.messa
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from adapters.conversion import Json
 from adapters.leaves import Path
+from adapters.moments import stamp
 from eventstore.wire.codec import Number
 
 AGENT = "dsh"
@@ -41,7 +41,6 @@ OLD_TYPES = frozenset(
 )
 KNOWN_FAMILIES = ("feedback/", "team/", "tool-workflow/")
 SAFE_INTEGER_MAX = 2**53 - 1
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS_MAX = 253402300799999  # the end of the year 9999
 
 
@@ -95,20 +94,7 @@ def is_current(kind: str) -> bool:
 def rfc3339(ms: Any) -> str:
     """The moment of a time in ms since 1970, in UTC; "" for what is none of our era."""
     number = int_of(ms)
-    if number is None or not 0 <= number <= _MS_MAX:
-        return ""
-    return (_EPOCH + timedelta(milliseconds=number)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def ms_of(moment: Any) -> int | None:
-    """Ms since 1970 of an RFC 3339 text; None for what is none, or lies before 1970."""
-    if not isinstance(moment, str):
-        return None
-    try:
-        ms = (datetime.fromisoformat(moment.upper()) - _EPOCH) // timedelta(milliseconds=1)
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return ms if ms >= 0 else None
+    return stamp(number) if number is not None and 0 <= number <= _MS_MAX else ""
 
 
 def int_of(value: Any) -> int | None:

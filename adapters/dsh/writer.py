@@ -23,8 +23,9 @@ from adapters.dsh.home import Home, account_home, account_rewritten, gather, to_
 from adapters.dsh.log import Log
 from adapters.dsh.names import Names, made_id
 from adapters.dsh.paths import is_absolute, path_of
-from adapters.dsh.records import AGENT, IMPORT, VERSION, VERSIONS, ms_of, object_of, text_of, version_of
+from adapters.dsh.records import AGENT, IMPORT, VERSION, VERSIONS, object_of, text_of, version_of
 from adapters.dsh.validator import problems
+from adapters.moments import first_moment, moment_of
 from adapters.pairing import Pairing, pair
 from adapters.report import Report
 from adapters.session import Session
@@ -144,10 +145,7 @@ class _Work:
         return {name: value for name, value in told.items() if isinstance(value, Number) or (value and isinstance(value, str))}
 
     def _first_ms(self, strangers: Sequence[int]) -> int:
-        known: list[int | None] = [
-            ms_of(self.messages[index].get("created_at")) for index in (*strangers, *range(len(self.messages)))
-        ]
-        return next((ms for ms in known if ms is not None), self.target.now_ms)
+        return first_moment([*(self.messages[index] for index in strangers), *self.messages], moment_of, self.target.now_ms)
 
     def _new_header(self) -> Json:
         first_ms = self._first_ms(range(len(self.messages)))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from adapters import clock
 from adapters.carried import arguments_text, call_name, clean, is_image, sounding, stand_in
 from adapters.conversion import Json
 from adapters.fates_out import Notes
@@ -22,11 +23,9 @@ MARK = Fate("degraded", "begins as a content does that is no text; U+FFFD stands
 NO_PART = Fate("dropped", "no part for it here; a note stands in its place")
 NO_IMAGE = Fate("dropped", "an assistant's row holds no image; a note stands in its place")
 NAME = Fate("degraded", "models refuse such a tool name; other characters stand for those that they do not take")
-CLAMPED = Fate("degraded", "the time is later than now; clamped")
-COARSE = Fate("degraded", "kept to the microsecond, in UTC")
-NO_TIME = Fate("dropped", "no time that can be written; that of the row before is taken")
 
 _controls = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufff9-\ufffb]")
+_exact = re.compile(r"[^.]+(\.\d{1,6})?(Z|z|[+-]00:00)")
 TITLE_CHARS_MAX = 100
 sound = sounding(SURROGATE)
 
@@ -62,29 +61,20 @@ def title_of(text: str) -> str:
     return line[:TITLE_CHARS_MAX].rstrip()
 
 
-class Clock:
-    """Gives each row its time: the message's, never later than now; that of the row before where it has none."""
+class Clock(clock.Clock[Number]):
+    """Gives each row its time; it counts in microseconds."""
 
-    def __init__(self, now_ms: int, first_micros: int) -> None:
-        self._now = now_ms * 1000
-        self._last = min(first_micros, self._now) if self._now else first_micros
+    coarse = Fate("degraded", "kept to the microsecond, in UTC")
+    no_time = clock.untimed("row")
 
-    def of(self, message: Json, notes: Notes) -> Number:
-        said = message.get("created_at")
-        micros = micros_of(said)
-        if micros is None:
-            if said is not None:
-                notes["created_at",] = NO_TIME
-            return self.same()
-        self._last = min(micros, self._now) if self._now else micros
-        if self._last != micros:
-            notes["created_at",] = CLAMPED
-        elif not _is_exact(said):
-            notes["created_at",] = COARSE
-        return self.same()
+    def spelled(self, moment: int) -> Number:
+        return seconds(moment)
 
-    def same(self) -> Number:
-        return seconds(self._last)
+    def moment(self, said: object) -> int | None:
+        return micros_of(said)
+
+    def is_exact(self, said: str) -> bool:
+        return _exact.fullmatch(said) is not None
 
 
 def new_row(role: str, content: Any, time: Number, **more: Any) -> Json:
@@ -117,8 +107,3 @@ def _part(part: Json, index: int, notes: Notes, with_images: bool) -> Json:
             return {"type": "text", "text": stand_in(part)}
     notes[path] = NO_PART
     return {"type": "text", "text": stand_in(part)}
-
-
-def _is_exact(moment: Any) -> bool:
-    """Is it in UTC, and no finer than a microsecond?"""
-    return isinstance(moment, str) and re.fullmatch(r"[^.]+(\.\d{1,6})?(Z|z|[+-]00:00)", moment) is not None

@@ -1,13 +1,13 @@
 """Seconds since 1970 as Hermes keeps them, and RFC 3339 as messages have it: exact to the microsecond."""
 
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
+from adapters.moments import EPOCH, MICROSECOND, moment_of
 from eventstore.wire.codec import Number
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
+micros_of = partial(moment_of, unit=MICROSECOND)
 _SECONDS_MAX = Decimal(253402300799)  # the end of the year 9999
 
 
@@ -16,20 +16,8 @@ def rfc3339(seconds: Any) -> str:
     exact = decimal_of(seconds)
     if exact is None or not 0 <= exact < _SECONDS_MAX:
         return ""
-    moment = _EPOCH + timedelta(microseconds=int((exact * 1_000_000).to_integral_value()))
+    moment = EPOCH + int((exact * 1_000_000).to_integral_value()) * MICROSECOND
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def micros_of(moment: Any) -> int | None:
-    """Microseconds since 1970 of an RFC 3339 text; None for what is none, or lies before 1970."""
-    if not isinstance(moment, str):
-        return None
-    try:
-        parsed = datetime.fromisoformat(moment.upper())
-        micros = (parsed - _EPOCH) // _MICROSECOND
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return micros if micros >= 0 else None
 
 
 def seconds(micros: int) -> Number:

@@ -24,6 +24,7 @@ from adapters.hermes.limits import warn_of_limits
 from adapters.hermes.records import AGENT, SESSION_COLUMNS, VERSION, int_of, rows_of, text_of, why_dead
 from adapters.hermes.rows_out import Clock, title_of
 from adapters.hermes.times import micros_of, rfc3339, seconds
+from adapters.moments import first_moment
 from adapters.pairing import Pairing, digest, pair
 from adapters.report import Report
 from adapters.session import Session, is_harness, metadata_of
@@ -83,7 +84,7 @@ class _Work:
         return pair(self.messages, is_call_id, fixed=at_home)
 
     def _write_rows(self) -> None:
-        clock = Clock(self.target.now_ms, self._first_micros())
+        clock = Clock(self.target.now_ms * 1000, self._first_micros())
         foreign = Foreign(self.messages, self.pairing, self.home.of_message, clock, self._out, self.report)
         last = max(self.home.foreign, default=-1)
         strangers = set(self.home.foreign)
@@ -109,8 +110,7 @@ class _Work:
         self._at = max(self._at, end)
 
     def _first_micros(self) -> int:
-        known = (micros_of(message.get("created_at")) for message in self.messages)
-        return next((micros for micros in known if micros is not None), self.target.now_ms * 1000)
+        return first_moment(self.messages, micros_of, self.target.now_ms * 1000)
 
     def _home_columns(self) -> Json:
         columns = self.home.columns
@@ -188,7 +188,7 @@ class _Work:
         if self.parent:
             link = meta.get("subagent")
             name = f"{self.parent}:{text_of(link, 'agent_id')}:{name}"
-        at = rfc3339(seconds(next((m for x in self.messages if (m := micros_of(x.get("created_at"))) is not None), 0)))
+        at = rfc3339(seconds(first_moment(self.messages, micros_of, 0)))
         return f"{at[:10].replace('-', '')}_{at[11:19].replace(':', '')}_{digest(name)[:6]}"
 
     def _usage(self) -> Json:

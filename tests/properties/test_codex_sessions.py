@@ -12,7 +12,6 @@ from standard_sessions import MARK, marks_in, sessions
 
 from adapters import registry
 from adapters.codex.live import history_of
-from adapters.codex.names import moment_ms
 from adapters.codex.reader import read
 from adapters.codex.records import lines_of
 from adapters.codex.validator import problems
@@ -21,6 +20,7 @@ from adapters.json_lines import parse_line
 from adapters.leaves import leaves, path_name
 from adapters.messages import reader as messages_reader
 from adapters.messages import writer as messages_writer
+from adapters.moments import moment_of
 from adapters.session import Session, session_of
 from adapters.target import Target
 from adapters.written import Written
@@ -105,7 +105,7 @@ def test_arguments_are_the_string_that_they_were(session):
 @draws(60)
 @given(sessions().map(foreign))
 def test_times_are_never_ahead(session):
-    times = [moment_ms(line["timestamp"]) for line in values_of(write(session, NOW))]
+    times = [moment_of(line["timestamp"]) for line in values_of(write(session, NOW))]
     assert all(time is not None and time <= NOW.now_ms for time in times)
 
 
