@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.fates_out import AS_TEXT, EMPTY, SEALED, Notes
-from adapters.leaves import Fate, Path, account, leaves
+from adapters.fates_out import EMPTY, SEALED, Notes, account_entry, leave_out
+from adapters.leaves import Fate, Path
 from adapters.report import Kind, Report
 from adapters.session import place_of
 
@@ -26,23 +26,11 @@ class Accounts:
 
     def written(self, index: int, notes: Notes, *, is_degraded: bool = False) -> None:
         """Count a message that is written, and each of its leaves. `is_degraded`: a result that is told as text."""
-        message, where = self._messages[index], self._where(index)
-        self._report.found("entries")
-        if is_degraded:
-            self._report.note("degraded", f"entries/{message['role']}", AS_TEXT.reason, where)
-        else:
-            self._report.converted("entries")
-        self._report.message(message["role"])
-        account(self._report, message, self._fate_of(message, notes), where)
+        message = self._messages[index]
+        account_entry(self._report, message, index, self._fate_of(message, notes), is_degraded=is_degraded)
 
     def left_out(self, index: int, reason: str, kind: Kind = "dropped") -> None:
-        """Count a message that is not written, and each of its leaves."""
-        message, where = self._messages[index], self._where(index)
-        count = sum(1 for _ in leaves(message))
-        self._report.found("entries")
-        self._report.found("fields", count)
-        self._report.note(kind, f"entries/{message['role']}", reason, where)
-        self._report.note(kind, f"fields/{message['role']}", reason, where, count)
+        leave_out(self._report, self._messages[index], index, reason, kind)
 
     def nothing_left(self, index: int) -> None:
         """Count a reply of which nothing could be written: it said nothing, or only what opens elsewhere."""

@@ -76,9 +76,21 @@ def native_record(number: int, raw: bytes | memoryview) -> Json:
     return {"line": number, "record": parsed.value} if parsed.is_exact else {"line": number, "raw": parsed.text}
 
 
-def text_of(record: Json, key: str) -> str:
-    value = record.get(key)
-    return value if isinstance(value, str) else ""
+def text_of(value: Any, key: str) -> str:
+    text = value.get(key) if isinstance(value, dict) else None
+    return text if isinstance(text, str) else ""
+
+
+def object_of(value: Any, key: str) -> Json:
+    inner = value.get(key) if isinstance(value, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
+
+def int_of(value: Any) -> int | None:
+    """Return a whole number, as it comes from a file, from the hub or straight from a reader; None for anything else."""
+    if isinstance(value, codec.Number):
+        return value.as_int()
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _refuse_constant(word: str) -> Any:

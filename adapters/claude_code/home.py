@@ -8,30 +8,31 @@
 
 from array import array
 from collections.abc import Sequence
-from functools import partial
 from itertools import groupby
-from typing import Any
 
-from adapters.claude_code.home_lines import Chosen, Held, HomeLine, HomeLines, Messages, OfMessage, kept, laid, parsed
+from adapters.claude_code.home_lines import Chosen, HomeLine, HomeLines, Messages, OfMessage
 from adapters.claude_code.messages import Around, convert, digest_of
 from adapters.claude_code.packed import NONE
 from adapters.claude_code.records import AGENT
 from adapters.claude_code.side_files import File, files_of, is_file
 from adapters.conversion import Json
-from adapters.fates_out import EDITED, HUBS_OWN, NO_PLACE, is_hubs
-from adapters.leaves import CONVERTED, Fate, Path, account
+from adapters.home import (
+    OUTDATED,
+    UNUSABLE,
+    Held,
+    account_message,
+    account_others,
+    account_unreadable,
+    changed_in,
+    kept,
+    laid,
+    parsed,
+)
+from adapters.json_lines import int_of
 from adapters.report import Report
 from adapters.session import Session, is_message, native_of, place_of
-from eventstore.wire import codec
 
-OUTDATED = "a newer record of this line counts"
-UNUSABLE = "its record is not whole; written from what the message says"
-
-_COMPARED = ("role", "content", "tool_calls", "tool_call_id", "thinking")
-_READERS = frozenset({*_COMPARED, "created_at", "metadata"})
-_READERS_METADATA = frozenset(
-    (name,) for name in "agent_source native_id parent_id subagent origin model reply_id usage status is_error compaction".split()
-) | {()}
+_METADATA = frozenset("agent_source native_id parent_id subagent origin model reply_id usage status is_error compaction".split())
 
 
 class Home:
@@ -66,9 +67,7 @@ def gather(session: Session, report: Report) -> Home:
         elif entry.get("agent") == AGENT:
             _add_natives(home, entry, order, report)
         else:
-            count = max(1, len(entry["records"]))
-            report.found("lines", count)
-            report.note("kept_native", "lines/other agent", "records of another agent", f"entry {order + 1}", count)
+            account_others(report, "lines", entry, order)
     _add_parts(home, parts, report)
     home.files = files_of(home.file_records, report)
     home.lines = Chosen(home.held, _newest(home, report))
@@ -81,7 +80,7 @@ def _add_message(home: Home, message: Json, index: int, order: int, parts: list[
     if native is None:
         home.foreign.append(index)
         return
-    number, part = _number(native.get("line")), _number(native.get("part", 0))
+    number, part = int_of(native.get("line")) or 0, int_of(native.get("part")) or 0
     if part:
         parts.append((index, number))
         return
@@ -117,11 +116,10 @@ def _add_natives(home: Home, entry: Json, order: int, report: Report) -> None:
         if is_file(record):
             home.file_records.append(record)
             continue
-        number = _number(record.get("line")) if isinstance(record, dict) else 0
+        number = (int_of(record.get("line")) or 0) if isinstance(record, dict) else 0
         held = kept(record) if number else None
         if held is None:
-            report.found("lines")
-            report.note("dropped", "lines/unreadable", "a native record that names no line", f"entry {order + 1}")
+            account_unreadable(report, "lines", order)
         else:
             home.held.add(held, number, order, part)
 
@@ -175,39 +173,15 @@ def _account(home: Home, report: Report) -> None:
     bodies: list[Json] = []
     for index, line in home.of_message.items():
         message = messages[index]
-        part = _number((message["native"]).get("part", 0))
+        part = int_of(message["native"].get("part")) or 0
         if line != before:
             own = laid(message["native"], message) if line.message == index else None
             before, bodies = line, _said(line, own or line.held, message)
-        changed = _changed(message, bodies[part] if part < len(bodies) else {})
-        report.found("entries")
-        report.converted("entries")
-        report.message(message["role"])
-        shown = {key: value for key, value in message.items() if key != "native"}
-        account(report, shown, partial(_fate, changed), place_of(message, index))
-
-
-def _fate(changed: frozenset[str], path: Path, value: Any) -> Fate:
-    if path[0] in changed:
-        return EDITED
-    if is_hubs(path):
-        return HUBS_OWN
-    return CONVERTED if path[0] in _READERS and (path[0] != "metadata" or path[1:2] in _READERS_METADATA) else NO_PLACE
+        changed = changed_in(message, bodies[part] if part < len(bodies) else {})
+        account_message(report, message, index, changed, _METADATA)
 
 
 def _said(line: HomeLine, held: Held, message: Json) -> list[Json]:
     """What a line says as messages, read again."""
     digest = str(message.get("append_id", "")).rpartition(":")[2] or digest_of(held[1])
     return [made.body for made in convert(line.line, parsed(held), Around(None, None, False), digest).messages]
-
-
-def _changed(message: Json, said: Json) -> frozenset[str]:
-    """The fields that say something else than the record."""
-    return frozenset(key for key in _COMPARED if message.get(key) != said.get(key))
-
-
-def _number(value: Any) -> int:
-    """A number as it comes from a file, from the hub or straight from a reader; 0 for none."""
-    if isinstance(value, codec.Number):
-        return value.as_int() or 0
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0

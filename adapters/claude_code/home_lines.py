@@ -4,21 +4,15 @@ What a line holds is looked up in the session whenever it is asked for: the sess
 """
 
 from array import array
-from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import overload
 
 from adapters.claude_code.packed import NONE, Lines, Names
 from adapters.claude_code.records import Line, facts
 from adapters.conversion import Json
-from adapters.json_lines import Parsed, parse_line
+from adapters.home import Held, kept, laid, parsed
 from adapters.pieces import encoded
-from adapters.said import lay
-from eventstore.errors import InvalidJson
-from eventstore.wire import codec
-
-Held = tuple[Json | None, bytes]  # a line's value, or None and its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,40 +161,3 @@ class Messages(Sequence[Json]):
         if isinstance(index, slice):
             return Messages(self._entries, self._places[index])
         return self._entries[self._places[index]]
-
-
-def laid(native: Json, message: Json) -> Held | None:
-    """The line of a message, or None when its record is not whole."""
-    raw, record = native.get("raw"), native.get("record")
-    if isinstance(raw, str):
-        return None, raw.encode("utf-8", "surrogatepass")
-    if not isinstance(record, dict):
-        return None
-    try:
-        return _value(lay(record, message, native.get("said", ())))
-    except (KeyError, IndexError, TypeError, ValueError, InvalidJson):
-        return None
-
-
-def kept(record: Any) -> Held | None:
-    """The line that a native record holds, or None where it is none that the reader made."""
-    match record:
-        case {"record": value}:
-            return _value(value)
-        case {"raw": str(text)}:
-            return None, text.encode("utf-8", "surrogatepass")
-        case {"base64": str(text)}:
-            try:
-                return None, b64decode(text, validate=True)
-            except ValueError:
-                return None
-    return None
-
-
-def parsed(held: Held) -> Parsed:
-    record, raw = held
-    return parse_line(raw) if record is None else Parsed(None, record, "", True)
-
-
-def _value(value: Any) -> Held:
-    return (value, b"") if isinstance(value, dict) else (None, codec.dump(value).encode())

@@ -6,34 +6,21 @@
 3. A message whose record cannot be laid together again is foreign: it is converted from what it says.
 """
 
-from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
 
 from adapters.codex.live import Around, Unit
 from adapters.codex.messages import convert
 from adapters.codex.records import AGENT, Line, line_of, replaced_by, says
 from adapters.conversion import Json
-from adapters.fates_out import EDITED, HUBS_OWN, NO_PLACE, is_hubs
-from adapters.json_lines import Parsed, parse_line
-from adapters.leaves import CONVERTED, Fate, Path, account
+from adapters.home import OUTDATED, UNUSABLE, account_message, account_others, account_unreadable, changed_in, kept, laid, parsed
+from adapters.json_lines import int_of
 from adapters.report import Report
-from adapters.said import lay
 from adapters.session import Session, is_message, native_of, place_of
-from eventstore.errors import InvalidJson
 from eventstore.wire import codec
 
-OUTDATED = "a newer record of this line counts"
-UNUSABLE = "its record is not whole; written from what the message says"
-
-_COMPARED = ("role", "content", "tool_calls", "tool_call_id", "thinking")
-_READERS = frozenset({*_COMPARED, "created_at"})
-_READERS_METADATA = frozenset("agent_source native_id origin model reply_id status is_error compaction".split())
-
-Held = tuple[Json | None, bytes]  # a line's value, or None and its text
+_METADATA = frozenset("agent_source native_id origin model reply_id status is_error compaction".split())
 
 
 @dataclass(slots=True)
@@ -53,8 +40,7 @@ class HomeLine:
     def line(self) -> Line:
         """The line as it is read."""
         raw = self.raw if self.value is None else b""
-        parsed = parse_line(raw) if self.value is None else Parsed(None, self.value, "", True)
-        return line_of(self.number, memoryview(raw), parsed, Counter())
+        return line_of(self.number, memoryview(raw), parsed((self.value, raw)), Counter())
 
 
 @dataclass(slots=True)
@@ -78,9 +64,7 @@ def gather(session: Session, report: Report) -> Home:
         elif entry.get("agent") == AGENT:
             home.lines += _native_lines(entry, order, report)
         else:
-            count = max(1, len(entry["records"]))
-            report.found("lines", count)
-            report.note("kept_native", "lines/other agent", "records of another agent", f"entry {order + 1}", count)
+            account_others(report, "lines", entry, order)
     home.lines = _newest(home, report)
     for index in home.of_message:
         _account(home, messages[index], index, report)
@@ -92,8 +76,8 @@ def _add_message(home: Home, spoken: dict[int, HomeLine], message: Json, index: 
     if native is None:
         home.foreign.append(index)
         return
-    number = number_of(native.get("line"))
-    held = _laid(native, message) if number else None
+    number = int_of(native.get("line")) or 0
+    held = laid(native, message) if number else None
     if held is not None:
         line = HomeLine(number, order, *held, index)
         home.lines.append(line)
@@ -105,44 +89,14 @@ def _add_message(home: Home, spoken: dict[int, HomeLine], message: Json, index: 
         home.foreign.append(index)
 
 
-def _laid(native: Json, message: Json) -> Held | None:
-    """The line of a message, or None when its record is not whole, or another message has it."""
-    raw, record = native.get("raw"), native.get("record")
-    if isinstance(raw, str):
-        return None, raw.encode("utf-8", "surrogatepass")
-    if not isinstance(record, dict):
-        return None
-    try:
-        return lay(record, message, native.get("said", ())), b""
-    except (KeyError, IndexError, TypeError, ValueError, InvalidJson):
-        return None
-
-
 def _native_lines(entry: Json, order: int, report: Report) -> Iterator[HomeLine]:
     for record in entry["records"]:
-        number = number_of(record.get("line")) if isinstance(record, dict) else 0
-        held = _kept(record) if number else None
+        number = (int_of(record.get("line")) or 0) if isinstance(record, dict) else 0
+        held = kept(record) if number else None
         if held is None:
-            report.found("lines")
-            report.note("dropped", "lines/unreadable", "a native record that names no line", f"entry {order + 1}")
+            account_unreadable(report, "lines", order)
         else:
             yield HomeLine(number, order, *held)
-
-
-def _kept(record: Json) -> Held | None:
-    match record:
-        case {"record": dict(value)}:
-            return value, b""
-        case {"record": value}:
-            return None, codec.dump(value).encode()
-        case {"raw": str(text)}:
-            return None, text.encode("utf-8", "surrogatepass")
-        case {"base64": str(text)}:
-            try:
-                return None, b64decode(text, validate=True)
-            except ValueError:
-                return None
-    return None
 
 
 def _newest(home: Home, report: Report) -> list[HomeLine]:
@@ -167,13 +121,9 @@ def _newest(home: Home, report: Report) -> list[HomeLine]:
 
 def _account(home: Home, message: Json, index: int, report: Report) -> None:
     """Count every leaf of a message that goes home: what the line says is converted."""
-    said = _said(home.of_message[index].line(), number_of(message["native"].get("part", 0)))
-    changed = frozenset(name for name in _COMPARED if _bare(message.get(name)) != _bare(said.get(name)))
-    report.found("entries")
-    report.converted("entries")
-    report.message(message["role"])
-    shown = {name: value for name, value in message.items() if name != "native"}
-    account(report, shown, partial(_fate, changed), place_of(message, index))
+    said = _said(home.of_message[index].line(), int_of(message["native"].get("part")) or 0)
+    changed = changed_in(_bare(message), _bare(said))
+    account_message(report, message, index, changed, _METADATA)
 
 
 def _said(line: Line, part: int) -> Json:
@@ -187,28 +137,13 @@ def _said(line: Line, part: int) -> Json:
     return convert(units[part], holds_line=False).message.body if part < len(units) else {}
 
 
-def _bare(value: Any) -> Any:
-    """A field without what only the lines before tell: whose thinking it is."""
-    if not isinstance(value, dict) or not isinstance(value.get("items"), list):
-        return value
+def _bare(message: Json) -> Json:
+    """A message without what only the lines before tell: whose thinking it is."""
+    thinking = message.get("thinking")
+    if not isinstance(thinking, dict) or not isinstance(thinking.get("items"), list):
+        return message
     bare = [
         {name: inner for name, inner in item.items() if name not in ("provider", "model")} if isinstance(item, dict) else item
-        for item in value["items"]
+        for item in thinking["items"]
     ]
-    return value | {"items": bare}
-
-
-def _fate(changed: frozenset[str], path: Path, value: Any) -> Fate:
-    if path[0] in changed:
-        return EDITED
-    if is_hubs(path):
-        return HUBS_OWN
-    is_said = path[0] in _READERS or (path[0] == "metadata" and (len(path) == 1 or path[1] in _READERS_METADATA))
-    return CONVERTED if is_said else NO_PLACE
-
-
-def number_of(value: Any) -> int:
-    """A number as it comes from a file, from the hub or straight from a reader; 0 for none."""
-    if isinstance(value, codec.Number):
-        return value.as_int() or 0
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    return message | {"thinking": thinking | {"items": bare}}

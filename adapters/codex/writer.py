@@ -17,12 +17,12 @@ from typing import Any
 
 from adapters.carried import clean, is_call_id
 from adapters.codex.foreign import Foreign
-from adapters.codex.home import Home, HomeLine, gather, number_of
+from adapters.codex.home import Home, HomeLine, gather
 from adapters.codex.names import Clock, is_uuid, path_of_session, session_uuid
 from adapters.codex.records import AGENT, SEALED_SUMMARIES, VERSION
 from adapters.conversion import Json
 from adapters.fates_out import SEALED
-from adapters.json_lines import text_of
+from adapters.json_lines import int_of, text_of
 from adapters.moments import first_moment, moment_of, stamp
 from adapters.pairing import Pairing, pair, report_pairing
 from adapters.report import Report
@@ -199,7 +199,7 @@ def _with_provider(line: HomeLine, provider: str) -> Json:
 
 
 def _ordinal(line: HomeLine) -> int | None:
-    return number_of((line.value or {}).get("ordinal")) or None
+    return int_of((line.value or {}).get("ordinal")) or None
 
 
 def _numbered(lines: Sequence[Json], last: int | None) -> list[Json]:

@@ -6,31 +6,22 @@
    (a fork in the hub holds no native records after its point) the messages alone are written, anew.
 """
 
-from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
 
 from adapters.conversion import Json
 from adapters.dsh.messages import Around, convert
 from adapters.dsh.records import AGENT, ROLES, int_of, is_header, text_of
-from adapters.fates_out import EDITED, HUBS_OWN, NO_PLACE, is_hubs
+from adapters.home import BROKEN, OUTDATED, account_message, account_others, account_unreadable, changed_in, decoded
 from adapters.json_lines import Parsed, parse_line
-from adapters.leaves import CONVERTED, Fate, Path, account
 from adapters.report import Report
 from adapters.said import lay
-from adapters.session import Session, is_message, native_of, place_of
-from eventstore.errors import InvalidJson
+from adapters.session import Session, is_message, native_of
 from eventstore.wire import codec
 
-BROKEN = (KeyError, IndexError, TypeError, ValueError, AttributeError, InvalidJson)
 REWRITTEN = "the log is written anew, of its messages alone"
-OUTDATED = "a newer record of this line counts"
 
-_COMPARED = ("role", "content", "tool_calls", "tool_call_id", "thinking")
-_READERS = frozenset({*_COMPARED, "created_at"})
-_READERS_METADATA = frozenset("agent_source native_id parent_id origin status is_error compaction model usage".split())
+_METADATA = frozenset("agent_source native_id parent_id origin status is_error compaction model usage".split())
 
 
 @dataclass(slots=True)
@@ -66,9 +57,7 @@ def gather(session: Session, report: Report) -> Home:
         elif entry.get("agent") == AGENT:
             _add_natives(home, entry, at, report)
         else:
-            count = max(1, len(entry["records"]))
-            report.found("lines", count)
-            report.note("kept_native", "lines/other agent", "records of another agent", f"entry {at + 1}", count)
+            account_others(report, "lines", entry, at)
     return home
 
 
@@ -90,12 +79,7 @@ def account_home(home: Home, messages: list[Json], report: Report) -> None:
         message = messages[index]
         done = convert(home.lines[number], Around(text_of(message.get("metadata"), "native_id"), number, "", None))
         said = done.message.body if done else {}
-        changed = frozenset(name for name in _COMPARED if message.get(name) != said.get(name))
-        report.found("entries")
-        report.converted("entries")
-        report.message(message["role"])
-        shown = {name: value for name, value in message.items() if name != "native"}
-        account(report, shown, partial(_fate, changed), place_of(message, index))
+        account_message(report, message, index, changed_in(message, said), _METADATA)
 
 
 def account_rewritten(home: Home, report: Report) -> None:
@@ -138,8 +122,7 @@ def _laid(native: Json, message: Json) -> Parsed | None:
 def _add_natives(home: Home, entry: Json, at: int, report: Report) -> None:
     for number, parsed in _native_lines(entry):
         if number == 0 or parsed is None:
-            report.found("lines")
-            report.note("dropped", "lines/unreadable", "a native record that names no line", f"entry {at + 1}")
+            account_unreadable(report, "lines", at)
             continue
         home.records += 1
         if number not in home.spoken:
@@ -155,16 +138,10 @@ def _native_lines(entry: Json) -> Iterator[tuple[int, Parsed | None]]:
             case {"raw": str(text)}:
                 yield number, parse_line(text.encode("utf-8", "surrogatepass"))._replace(text=text)
             case {"base64": str(text)}:
-                yield number, _decoded(text)
+                raw = decoded(text)
+                yield number, None if raw is None else Parsed(raw.decode("latin-1"), None, "not UTF-8", False)
             case _:
                 yield 0, None
-
-
-def _decoded(text: str) -> Parsed | None:
-    try:
-        return Parsed(b64decode(text, validate=True).decode("latin-1"), None, "not UTF-8", False)
-    except ValueError:
-        return None
 
 
 def to_bytes(parsed: Parsed) -> bytes:
@@ -172,12 +149,3 @@ def to_bytes(parsed: Parsed) -> bytes:
     if parsed.text is None:
         return codec.dump(parsed.value).encode("utf-8", "surrogatepass")
     return parsed.text.encode("latin-1" if parsed.problem == "not UTF-8" else "utf-8", "surrogatepass")
-
-
-def _fate(changed: frozenset[str], path: Path, value: Any) -> Fate:
-    if path[0] in changed:
-        return EDITED
-    if is_hubs(path):
-        return HUBS_OWN
-    is_said = path[0] in _READERS or (path[0] == "metadata" and (len(path) == 1 or path[1] in _READERS_METADATA))
-    return CONVERTED if is_said else NO_PLACE

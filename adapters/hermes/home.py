@@ -9,27 +9,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.fates_out import EDITED, HUBS_OWN, NO_PLACE, is_hubs
+from adapters.fates_out import leave_out
 from adapters.hermes.messages import Around, convert
 from adapters.hermes.natives import with_place
 from adapters.hermes.records import AGENT, ROW_COLUMNS, from_kept, text_of, why_dead
-from adapters.leaves import CONVERTED, Fate, Path, account, leaves
+from adapters.home import BROKEN, account_message, account_others, changed_in
 from adapters.report import Report
 from adapters.said import lay
 from adapters.session import Session, is_message, native_of, place_of
-from eventstore.errors import InvalidJson
 
-BROKEN = (KeyError, IndexError, TypeError, ValueError, AttributeError, InvalidJson)
 REMOVED = "Hermes itself took this row out later"
 UNUSABLE = "its row is not whole; written from what the message says"
 
-_COMPARED = ("role", "content", "tool_calls", "tool_call_id", "thinking")
-_READERS = frozenset({*_COMPARED, "created_at"})
-_READERS_METADATA = frozenset("agent_source native_id origin status is_error compaction".split())
+_METADATA = frozenset("agent_source native_id origin status is_error compaction".split())
 
 
 @dataclass(slots=True)
@@ -67,9 +62,7 @@ def go_home(session: Session, report: Report) -> Home:
             for record in entry["records"]:
                 _add_record(home, told, arrived, record, at, report)
         else:
-            count = max(1, len(entry["records"]))
-            report.found("rows", count)
-            report.note("kept_native", "rows/other agent", "records of another agent", f"entry {at + 1}", count)
+            account_others(report, "rows", entry, at)
     _put_in_order(home, told, arrived)
     _account(home, session.messages, report)
     return home
@@ -126,28 +119,11 @@ def _put_in_order(home: Home, told: _Told, arrived: dict[str, int]) -> None:
 def _account(home: Home, messages: Sequence[Json], report: Report) -> None:
     """Count every leaf of the messages that go home: what the row says is converted."""
     for index, key in home.of_message.items():
-        message, where = messages[index], place_of(messages[index], index)
-        shown = {name: value for name, value in message.items() if name != "native"}
-        report.found("entries")
+        message = messages[index]
         if key not in home.rows:
-            count = sum(1 for _ in leaves(shown))
-            report.note("dropped", f"entries/{message['role']}", REMOVED, where)
-            report.found("fields", count)
-            report.note("dropped", f"fields/{message['role']}", REMOVED, where, count)
+            leave_out(report, {name: value for name, value in message.items() if name != "native"}, index, REMOVED)
             continue
-        report.converted("entries")
-        report.message(message["role"])
-        said = convert(home.rows[key], Around(key, 1, "", None, {})).message.body
-        changed = frozenset(name for name in _COMPARED if message.get(name) != said.get(name))
+        changed = changed_in(message, convert(home.rows[key], Around(key, 1, "", None, {})).message.body)
         if message["role"] == "tool" and text_of(home.rows[key], "tool_call_id"):
             changed -= {"tool_call_id"}  # said by another name of the call
-        account(report, shown, partial(_fate, changed), where)
-
-
-def _fate(changed: frozenset[str], path: Path, value: Any) -> Fate:
-    if path[0] in changed:
-        return EDITED
-    if is_hubs(path):
-        return HUBS_OWN
-    is_said = path[0] in _READERS or (path[0] == "metadata" and (len(path) == 1 or path[1] in _READERS_METADATA))
-    return CONVERTED if is_said else NO_PLACE
+        account_message(report, message, index, changed, _METADATA)

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.conversion import Json
+from adapters.home import BROKEN
 from adapters.opencode.records import AGENT, from_kept, put
 from adapters.said import lay
 from adapters.session import Session, is_message, native_of
-from eventstore.errors import InvalidJson
-
-BROKEN = (KeyError, IndexError, TypeError, ValueError, AttributeError, InvalidJson)
 
 
 @dataclass(slots=True)
