@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from adapters.conversion import Json
-from adapters.json_lines import text_of
 from adapters.registry import WRITERS
 from adapters.session import Session
+from adapters.values import text_of
 from adapters.written import Written
 from eventstore.wire.codec import dump
 

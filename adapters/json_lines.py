@@ -58,7 +58,7 @@ def parse_line(raw: bytes | memoryview) -> Parsed:
         value, is_exact = codec.parse(text), _nesting_fits(text)
     except InvalidJson:
         try:
-            value, is_exact = _lenient.decode(text), False
+            value, is_exact = LENIENT.decode(text), False
         except (ValueError, RecursionError):
             return Parsed(text, None, NOT_JSON, False)
     return Parsed(None if is_exact else text, value, "" if isinstance(value, dict) else NOT_OBJECT, is_exact)
@@ -81,23 +81,12 @@ def text_of(value: Any, key: str) -> str:
     return text if isinstance(text, str) else ""
 
 
-def object_of(value: Any, key: str) -> Json:
-    inner = value.get(key) if isinstance(value, dict) else None
-    return inner if isinstance(inner, dict) else {}
-
-
-def int_of(value: Any) -> int | None:
-    """Return a whole number, as it comes from a file, from the hub or straight from a reader; None for anything else."""
-    if isinstance(value, codec.Number):
-        return value.as_int()
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def _refuse_constant(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
-_lenient = json.JSONDecoder(parse_int=codec.Number, parse_float=codec.Number, parse_constant=_refuse_constant)
+# Reads what the codec refuses as well: a key twice, nesting without an end.
+LENIENT = json.JSONDecoder(parse_int=codec.Number, parse_float=codec.Number, parse_constant=_refuse_constant)
 
 
 def _nesting_fits(text: str) -> bool:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.dsh.paths import encode_segment
-from adapters.dsh.records import AGENT, VERSION, is_header, text_of
+from adapters.dsh.records import AGENT, VERSION, is_header
 from adapters.json_lines import parse_line
+from adapters.values import text_of
 from adapters.written import Written
 from cli.containers_sqlite import UnreadableContainer, put
 from cli.zstd_frames import frames, is_compressed, pack

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from adapters.json_lines import text_of
 from adapters.registry import WRITERS, write
 from adapters.target import Target
+from adapters.values import text_of
 from adapters.written import Written
 from cli.containers import write_file
 from cli.containers_dsh import AGENT as DSH

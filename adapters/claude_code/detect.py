@@ -5,7 +5,8 @@ from itertools import islice
 
 from adapters.claude_code.records import KNOWN_TYPES
 from adapters.conversion import Json
-from adapters.json_lines import BLANK, parse_line, text_of
+from adapters.json_lines import BLANK, parse_line
+from adapters.values import text_of
 
 LINES_MAX = 64
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.json_lines import text_of
+from adapters.values import text_of
 
 
 def sidecar_of(meta: Json, call_ids: Mapping[str, str]) -> Json | None:

@@ -28,9 +28,9 @@ from adapters.home import (
     laid,
     parsed,
 )
-from adapters.json_lines import int_of
 from adapters.report import Report
 from adapters.session import Session, is_message, native_of, place_of
+from adapters.values import int_of
 
 _METADATA = frozenset("agent_source native_id parent_id subagent origin model reply_id usage status is_error compaction".split())
 

@@ -22,8 +22,9 @@ from adapters.claude_code.fields import USAGE_FIELDS
 from adapters.claude_code.odd_fields import note_odd_fields
 from adapters.claude_code.records import AGENT, Line
 from adapters.conversion import Json, Message
-from adapters.json_lines import Parsed, text_of
+from adapters.json_lines import Parsed
 from adapters.said import Copy, Said, Unsaid, lift
+from adapters.values import text_of
 from eventstore.wire.codec import Number
 
 _moment = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")

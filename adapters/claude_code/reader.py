@@ -34,9 +34,10 @@ from adapters.claude_code.packed import NONE, Picked
 from adapters.claude_code.records import AGENT, Line
 from adapters.claude_code.transcript import Transcript
 from adapters.conversion import Conversion, Json, Message, NativeRecords
-from adapters.json_lines import parse_line, text_of
+from adapters.json_lines import parse_line
 from adapters.line_blocks import batches, blocks
 from adapters.report import Report
+from adapters.values import text_of
 
 _known_version = re.compile(r"[12]\.\d+\.\d+")
 

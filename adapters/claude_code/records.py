@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from adapters.conversion import Json
-from adapters.json_lines import Parsed, text_of
+from adapters.json_lines import Parsed
+from adapters.values import text_of
 
 AGENT = "claude-code"
 CHAIN_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})

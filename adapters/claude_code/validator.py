@@ -13,8 +13,8 @@ from adapters.claude_code.live_branch import live_branch, subagent_branch
 from adapters.claude_code.records import Line
 from adapters.claude_code.transcript import Transcript
 from adapters.conversion import Json
-from adapters.json_lines import text_of
 from adapters.leaves import leaves
+from adapters.values import text_of
 from eventstore.errors import InvalidJson
 from eventstore.wire import codec
 

@@ -29,12 +29,12 @@ from adapters.claude_code.packed import NONE, packed
 from adapters.claude_code.records import AGENT
 from adapters.claude_code.side_files import File, beside
 from adapters.conversion import Json
-from adapters.json_lines import text_of
 from adapters.pairing import PairedCall, Pairing, digest, pair
 from adapters.pieces import encoded
 from adapters.report import Report
 from adapters.session import Session, metadata_of
 from adapters.target import Target, UnknownVersion
+from adapters.values import text_of
 from adapters.written import Written
 from eventstore.wire import codec
 

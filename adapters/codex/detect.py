@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from itertools import islice
 
 from adapters.codex.records import LINE_TYPES, Line, lines_of, says, versions_of
-from adapters.json_lines import BLANK, text_of
+from adapters.json_lines import BLANK
+from adapters.values import text_of
 
 LINES_MAX = 64
 

@@ -15,9 +15,9 @@ from adapters.codex.messages import convert
 from adapters.codex.records import AGENT, Line, line_of, replaced_by, says
 from adapters.conversion import Json
 from adapters.home import OUTDATED, UNUSABLE, account_message, account_others, account_unreadable, changed_in, kept, laid, parsed
-from adapters.json_lines import int_of
 from adapters.report import Report
 from adapters.session import Session, is_message, native_of, place_of
+from adapters.values import int_of
 from eventstore.wire import codec
 
 _METADATA = frozenset("agent_source native_id origin model reply_id status is_error compaction".split())

@@ -16,8 +16,8 @@ from typing import Any
 from adapters.codex.origin import is_turn
 from adapters.codex.records import Line, call_id_of, keeps_prompts, replaced_by, says
 from adapters.conversion import Json
-from adapters.json_lines import text_of
 from adapters.leaves import Path
+from adapters.values import text_of
 from eventstore.errors import InvalidJson
 from eventstore.wire import codec
 

@@ -16,9 +16,10 @@ from adapters.codex.live import Unit
 from adapters.codex.origin import is_context
 from adapters.codex.records import AGENT, ROLES, call_id_of, says
 from adapters.conversion import Json, Message
-from adapters.json_lines import native_record, text_of
+from adapters.json_lines import native_record
 from adapters.leaves import Path
 from adapters.said import Copy, Unsaid, lift
+from adapters.values import text_of
 from eventstore.wire import codec
 
 NO_PLACE = "a standard message has no place for this"

@@ -7,7 +7,7 @@ from adapters.codex.live import Unit
 from adapters.codex.origin import is_turn
 from adapters.codex.records import AGENT, Line
 from adapters.conversion import Json
-from adapters.json_lines import text_of
+from adapters.values import text_of
 
 TITLE_CHARS_MAX = 80
 LOOKED_AT_CHARS = 1000  # of a prompt that may be very long

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.json_lines import text_of
+from adapters.values import text_of
 
 _markup = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS|skills_instructions|skill|permissions instructions|"

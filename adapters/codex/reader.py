@@ -19,11 +19,11 @@ from adapters.codex.messages import convert
 from adapters.codex.meta import is_subagent, meta_of, own_meta, said_of
 from adapters.codex.records import AGENT, Line, call_id_of, lines_of, says, versions_of
 from adapters.conversion import Conversion, Json, Message
-from adapters.json_lines import text_of
 from adapters.leaves import Path
 from adapters.line_blocks import batches, blocks
 from adapters.report import Report
 from adapters.said import Unsaid
+from adapters.values import text_of
 
 _turn: frozenset[Path] = frozenset((name,) for name in TURN_FIELDS)
 

@@ -14,8 +14,9 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from adapters.conversion import Json
-from adapters.json_lines import NOT_JSON, NOT_UTF8, TORN, Parsed, bare_size, parse_line, text_of
+from adapters.json_lines import NOT_JSON, NOT_UTF8, TORN, Parsed, bare_size, parse_line
 from adapters.leaves import Path
+from adapters.values import text_of
 from eventstore.wire import codec
 
 AGENT = "codex"

@@ -13,8 +13,8 @@ from adapters.carried import is_sound
 from adapters.codex.live import history_of
 from adapters.codex.records import CALLS, RESULTS, Line, call_id_of, lines_of, replaced_by
 from adapters.conversion import Json
-from adapters.json_lines import text_of
 from adapters.leaves import leaves
+from adapters.values import text_of
 
 _uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _time = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")

@@ -22,12 +22,12 @@ from adapters.codex.names import Clock, is_uuid, path_of_session, session_uuid
 from adapters.codex.records import AGENT, SEALED_SUMMARIES, VERSION
 from adapters.conversion import Json
 from adapters.fates_out import SEALED
-from adapters.json_lines import int_of, text_of
 from adapters.moments import first_moment, moment_of, stamp
 from adapters.pairing import Pairing, pair, report_pairing
 from adapters.report import Report
 from adapters.session import Session
 from adapters.target import Target, UnknownVersion
+from adapters.values import int_of, text_of
 from adapters.written import Written
 from eventstore.wire import codec
 

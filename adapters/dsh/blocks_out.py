@@ -9,10 +9,11 @@ from adapters import clock
 from adapters.carried import arguments_text, call_name, sounding, stand_in
 from adapters.conversion import Json
 from adapters.dsh.fields_out import BLANK, USAGE
-from adapters.dsh.records import SAFE_INTEGER_MAX, int_of, object_of
+from adapters.dsh.records import SAFE_INTEGER_MAX
 from adapters.fates_out import Notes
 from adapters.leaves import Fate, Path
 from adapters.pairing import PairedCall
+from adapters.values import int_of, object_of
 from eventstore.wire.codec import Number
 
 SURROGATE = Fate("degraded", "half a surrogate pair, which no model's server takes; U+FFFD stands for it")

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from itertools import islice
 
-from adapters.dsh.records import is_header, is_known, text_of, version_of
+from adapters.dsh.records import is_header, is_known, version_of
 from adapters.json_lines import BLANK, parse_line
+from adapters.values import text_of
 
 LINES_MAX = 64
 

@@ -20,7 +20,7 @@ from adapters.dsh.fields_out import USAGE, fate_of
 from adapters.dsh.home import record_of
 from adapters.dsh.log import Log
 from adapters.dsh.names import Names
-from adapters.dsh.records import object_of, spot_of, text_of
+from adapters.dsh.records import spot_of
 from adapters.fates_out import (
     AS_TEXT,
     BEGINS,
@@ -38,6 +38,7 @@ from adapters.leaves import CONVERTED, Fate
 from adapters.pairing import PairedCall, Pairing
 from adapters.report import Report
 from adapters.session import goes_on, metadata_of
+from adapters.values import object_of, text_of
 
 BY_USER = Fate("degraded", "a summary stands here as what the user's side says")
 

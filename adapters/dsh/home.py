@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 
 from adapters.conversion import Json
 from adapters.dsh.messages import Around, convert
-from adapters.dsh.records import AGENT, ROLES, int_of, is_header, text_of
+from adapters.dsh.records import AGENT, ROLES, is_header
 from adapters.home import BROKEN, OUTDATED, account_message, account_others, account_unreadable, changed_in, decoded
 from adapters.json_lines import Parsed, parse_line
 from adapters.report import Report
 from adapters.said import lay
 from adapters.session import Session, is_message, native_of
+from adapters.values import int_of, text_of
 from eventstore.wire import codec
 
 REWRITTEN = "the log is written anew, of its messages alone"

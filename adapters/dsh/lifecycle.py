@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.dsh.records import ROLES, VERSION, int_of, object_of, text_of
+from adapters.dsh.records import ROLES, VERSION
 from adapters.dsh.surface import replaced
+from adapters.values import int_of, object_of, text_of
 from eventstore.wire.codec import canonical
 
 

@@ -12,8 +12,9 @@
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.dsh.records import ROLES, int_of, object_of, text_of
+from adapters.dsh.records import ROLES
 from adapters.dsh.surface import fold
+from adapters.values import int_of, object_of, text_of
 from eventstore.wire.codec import Number
 
 COMPLETED = "completed"

@@ -9,11 +9,12 @@ from hashlib import sha256
 from typing import Any
 
 from adapters.conversion import Json, Message
-from adapters.dsh.records import AGENT, ROLES, Spot, int_of, object_of, rfc3339, spot_of, text_of
+from adapters.dsh.records import AGENT, ROLES, Spot, rfc3339, spot_of
 from adapters.dsh.surface import replaced
 from adapters.json_lines import Parsed
 from adapters.leaves import Path
 from adapters.said import Copy, Unsaid, lift
+from adapters.values import int_of, object_of, text_of
 from eventstore.wire import codec
 
 SEALED_STATE = "the provider's own state of the reply: it opens only where it came from"

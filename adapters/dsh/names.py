@@ -4,8 +4,9 @@ from collections import Counter
 from uuid import NAMESPACE_URL, uuid5
 
 from adapters.conversion import Json
-from adapters.dsh.records import AGENT, text_of
+from adapters.dsh.records import AGENT
 from adapters.session import metadata_of, native_of
+from adapters.values import text_of
 from eventstore.wire import codec
 
 

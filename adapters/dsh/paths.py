@@ -7,7 +7,8 @@ lists none of the sessions of its store.
 import re
 
 from adapters.conversion import Json
-from adapters.dsh.records import VERSION, text_of, version_of
+from adapters.dsh.records import VERSION, version_of
+from adapters.values import text_of
 
 KEY_CHARS_MAX = 251
 NO_CWD = "_no-cwd"

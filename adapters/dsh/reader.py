@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from adapters.conversion import Conversion, Json, Message, NativeRecords
 from adapters.dsh.fields import account_event, account_header
 from adapters.dsh.messages import Around, convert
-from adapters.dsh.records import AGENT, IMPORT, ROLES, VERSIONS, is_header, is_known, object_of, spot_of, text_of, version_of
+from adapters.dsh.records import AGENT, IMPORT, ROLES, VERSIONS, is_header, is_known, spot_of, version_of
 from adapters.dsh.surface import Surface, fold
 from adapters.json_lines import TORN, Parsed, bare_size, parse_line
 from adapters.line_blocks import batches, blocks
 from adapters.report import Report
+from adapters.values import object_of, text_of
 
 COMPACTED = "compacted: a later line stands for it on the surface"
 UNKNOWN = "unknown event type"

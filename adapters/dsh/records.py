@@ -11,6 +11,7 @@ from typing import Any
 from adapters.conversion import Json
 from adapters.leaves import Path
 from adapters.moments import stamp
+from adapters.values import int_of
 from eventstore.wire.codec import Number
 
 AGENT = "dsh"
@@ -95,20 +96,3 @@ def rfc3339(ms: Any) -> str:
     """The moment of a time in ms since 1970, in UTC; "" for what is none of our era."""
     number = int_of(ms)
     return stamp(number) if number is not None and 0 <= number <= _MS_MAX else ""
-
-
-def int_of(value: Any) -> int | None:
-    """A whole number, however it is held; None for anything else."""
-    if isinstance(value, Number):
-        return value.as_int()
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def text_of(value: Any, key: str) -> str:
-    text = value.get(key) if isinstance(value, dict) else None
-    return text if isinstance(text, str) else ""
-
-
-def object_of(value: Any, key: str) -> Json:
-    inner = value.get(key) if isinstance(value, dict) else None
-    return inner if isinstance(inner, dict) else {}

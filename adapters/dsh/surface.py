@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adapters.conversion import Json
-from adapters.dsh.records import ROLES, int_of, object_of, spot_of, text_of
+from adapters.dsh.records import ROLES, spot_of
+from adapters.values import int_of, object_of, text_of
 
 
 @dataclass(slots=True)

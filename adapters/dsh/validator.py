@@ -9,9 +9,10 @@ from typing import Any
 from adapters.conversion import Json
 from adapters.dsh.lifecycle import Lifecycle
 from adapters.dsh.paths import is_absolute
-from adapters.dsh.records import ROLES, SAFE_INTEGER_MAX, VERSION, int_of, is_current, is_header, object_of, text_of, version_of
+from adapters.dsh.records import ROLES, SAFE_INTEGER_MAX, VERSION, is_current, is_header, version_of
 from adapters.json_lines import parse_line
 from adapters.leaves import leaves
+from adapters.values import int_of, object_of, text_of
 from eventstore.wire import codec
 
 PROBLEMS_MAX = 100

@@ -23,13 +23,14 @@ from adapters.dsh.home import Home, account_home, account_rewritten, gather, to_
 from adapters.dsh.log import Log
 from adapters.dsh.names import Names, made_id
 from adapters.dsh.paths import is_absolute, path_of
-from adapters.dsh.records import AGENT, IMPORT, VERSION, VERSIONS, object_of, text_of, version_of
+from adapters.dsh.records import AGENT, IMPORT, VERSION, VERSIONS, version_of
 from adapters.dsh.validator import problems
 from adapters.moments import first_moment, moment_of
 from adapters.pairing import Pairing, pair
 from adapters.report import Report
 from adapters.session import Session
 from adapters.target import Target, UnknownVersion
+from adapters.values import object_of, text_of
 from adapters.written import Written
 from eventstore.wire import codec
 from eventstore.wire.codec import Number

@@ -15,11 +15,12 @@ from adapters.conversion import Json
 from adapters.fates_out import leave_out
 from adapters.hermes.messages import Around, convert
 from adapters.hermes.natives import with_place
-from adapters.hermes.records import AGENT, ROW_COLUMNS, from_kept, text_of, why_dead
+from adapters.hermes.records import AGENT, ROW_COLUMNS, from_kept, why_dead
 from adapters.home import BROKEN, account_message, account_others, changed_in
 from adapters.report import Report
 from adapters.said import lay
 from adapters.session import Session, is_message, native_of, place_of
+from adapters.values import text_of
 
 REMOVED = "Hermes itself took this row out later"
 UNUSABLE = "its row is not whole; written from what the message says"

@@ -10,11 +10,12 @@ from hashlib import sha256
 from typing import Any
 
 from adapters.conversion import Json, Message
-from adapters.hermes.records import AGENT, SENTINEL, as_kept, depth_of, int_of, is_summary, json_of, lasting, text_of
+from adapters.hermes.records import AGENT, SENTINEL, as_kept, is_summary, json_of, lasting
 from adapters.hermes.thinking import read_thinking
 from adapters.hermes.times import rfc3339
 from adapters.leaves import Path
 from adapters.said import Copy, Unsaid, lift
+from adapters.values import depth_of, int_of, text_of
 from eventstore.wire import codec
 
 NO_PLACE = "a standard message has no place for this"

@@ -17,20 +17,10 @@ from adapters.conversion import Conversion, Json, Message
 from adapters.hermes.fields import SESSION_FIELDS, account_dead, account_row, account_session
 from adapters.hermes.messages import Around, call_names, convert
 from adapters.hermes.natives import session_record
-from adapters.hermes.records import (
-    AGENT,
-    as_kept,
-    documents,
-    keys_of,
-    lasting,
-    model_config_of,
-    rows_of,
-    text_of,
-    version_of,
-    why_dead,
-)
+from adapters.hermes.records import AGENT, as_kept, documents, keys_of, lasting, model_config_of, rows_of, version_of, why_dead
 from adapters.native_batches import batches, unreadable
 from adapters.report import Report
+from adapters.values import text_of
 
 OTHERS = "a file of several sessions: this is the first; each of the others is read by itself"
 

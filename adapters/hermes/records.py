@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from adapters.conversion import Json
+from adapters.values import depth_of, int_of, text_of
 from eventstore.errors import InvalidJson
 from eventstore.wire import codec
 from eventstore.wire.codec import Number
@@ -148,23 +149,6 @@ def json_of(value: Any) -> Any:
         return codec.parse(value)
     except InvalidJson:
         return None
-
-
-def text_of(value: Any, key: str) -> str:
-    text = value.get(key) if isinstance(value, dict) else None
-    return text if isinstance(text, str) else ""
-
-
-def int_of(value: Any) -> int | None:
-    """A whole number, however it is held; None for anything else."""
-    if isinstance(value, Number):
-        return value.as_int()
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def depth_of(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else None
-    return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
 
 
 def as_kept(value: Any) -> Json:

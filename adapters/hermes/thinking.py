@@ -7,9 +7,10 @@ Anthropic, signed or encrypted; `codex_reasoning_items` are encrypted items of O
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.hermes.records import json_of, text_of
+from adapters.hermes.records import json_of
 from adapters.leaves import Path
 from adapters.said import Copy
+from adapters.values import text_of
 
 NO_ITEM = "thinking of a kind that a standard message has no place for"
 

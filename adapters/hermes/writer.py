@@ -21,7 +21,7 @@ from adapters.hermes.fields_out import USAGE
 from adapters.hermes.foreign import Foreign
 from adapters.hermes.home import Home, go_home
 from adapters.hermes.limits import warn_of_limits
-from adapters.hermes.records import AGENT, SESSION_COLUMNS, VERSION, int_of, rows_of, text_of, why_dead
+from adapters.hermes.records import AGENT, SESSION_COLUMNS, VERSION, rows_of, why_dead
 from adapters.hermes.rows_out import Clock, title_of
 from adapters.hermes.times import micros_of, rfc3339, seconds
 from adapters.moments import first_moment
@@ -29,6 +29,7 @@ from adapters.pairing import Pairing, digest, pair
 from adapters.report import Report
 from adapters.session import Session, is_harness, metadata_of
 from adapters.target import Target, UnknownVersion
+from adapters.values import int_of, text_of
 from adapters.written import Written
 from eventstore.wire import codec
 from eventstore.wire.codec import Number

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
-from adapters.opencode.records import info_of, join_lines, parse_document, text_of
+from adapters.opencode.records import info_of, join_lines, parse_document
+from adapters.values import text_of
 
 LINES_MAX = 64
 _begin = re.compile(r'\ufeff?\s*\{\s*"info"\s*:\s*\{')

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.opencode.records import in_order, info_of, int_of, is_message, keys_of, object_of, parts_of, text_of
+from adapters.opencode.records import in_order, info_of, is_message, keys_of, parts_of
+from adapters.values import int_of, object_of, text_of
 
 REVERTED = "reverted: taken back by the user; OpenCode removes it at the next prompt"
 COMPACTED = "compacted: a summary stands for it"

@@ -18,8 +18,9 @@ from adapters.conversion import Json, Message
 from adapters.leaves import Path
 from adapters.opencode.live import created_ms, is_summary
 from adapters.opencode.parts import NO_PLACE, Placed, child_session, read_result, read_shown, read_step, thinking_of
-from adapters.opencode.records import AGENT, as_kept, info_of, int_of, is_number, object_of, settled, text_of
+from adapters.opencode.records import AGENT, as_kept, info_of, is_number, settled
 from adapters.said import Copy, Said, Unsaid, lift
+from adapters.values import int_of, object_of, text_of
 from eventstore.wire import codec
 
 USAGE: Sequence[tuple[str, tuple[str, ...]]] = (

@@ -10,8 +10,8 @@ from typing import Any
 
 from adapters.conversion import Json
 from adapters.leaves import Path
-from adapters.opencode.records import object_of, text_of
 from adapters.said import Copy, Said, Unsaid
+from adapters.values import object_of, text_of
 from eventstore.wire import codec
 
 NO_PLACE = "a standard message has no place for this part"

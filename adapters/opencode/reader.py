@@ -25,8 +25,9 @@ from adapters.opencode.fields import SESSION_FIELDS, account, account_kept, acco
 from adapters.opencode.live import OPEN, Live, compaction_of, live_branch
 from adapters.opencode.messages import Around, Converted, convert
 from adapters.opencode.parts import child_session
-from adapters.opencode.records import AGENT, as_kept, info_of, join_lines, parse_document, parts_of, text_of
+from adapters.opencode.records import AGENT, as_kept, info_of, join_lines, parse_document, parts_of
 from adapters.report import Report
+from adapters.values import text_of
 
 UNANSWERED = "the call has no result: it was interrupted, or runs still"
 

@@ -4,12 +4,13 @@ What may still change after a message was said is kept apart (`settled`), so tha
 user message's summary, which is written when its turn is over, and the mark of a tool output that was pruned.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adapters.conversion import Json
+from adapters.json_lines import LENIENT
+from adapters.values import depth_of, int_of, object_of, text_of
 from eventstore.errors import InvalidJson
 from eventstore.wire import codec
 
@@ -29,7 +30,7 @@ def parse_document(raw: bytes) -> tuple[Any, str]:
     except InvalidJson as error:
         problem = error.detail
     try:
-        return _lenient.decode(text), "a key stands twice in one object: the last one counts, the others are lost"
+        return LENIENT.decode(text), "a key stands twice in one object: the last one counts, the others are lost"
     except (ValueError, RecursionError):
         return None, problem
 
@@ -87,7 +88,7 @@ def put(value: Any, path: Sequence[Any], new: Any) -> Any:
 
 def as_kept(record: Any) -> Json:
     """How a record is kept: `{record}`, or `{raw}` where it is nested too deep to be sent as a value."""
-    return {"record": record} if _depth(record) <= NESTING_MAX else {"raw": codec.dump(record)}
+    return {"record": record} if depth_of(record) <= NESTING_MAX else {"raw": codec.dump(record)}
 
 
 def from_kept(kept: Json) -> Any:
@@ -105,23 +106,6 @@ def parts_of(record: Any) -> list[Json]:
     return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
-def object_of(value: Any, key: str) -> Json:
-    inner = value.get(key) if isinstance(value, dict) else None
-    return inner if isinstance(inner, dict) else {}
-
-
-def text_of(value: Any, key: str) -> str:
-    text = value.get(key) if isinstance(value, dict) else None
-    return text if isinstance(text, str) else ""
-
-
-def int_of(value: Any) -> int | None:
-    """A whole number, however it is held; None for anything else."""
-    if isinstance(value, codec.Number):
-        return value.as_int()
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def is_number(value: Any) -> bool:
     return isinstance(value, codec.Number | int | float) and not isinstance(value, bool)
 
@@ -129,15 +113,3 @@ def is_number(value: Any) -> bool:
 def join_lines(lines: Iterable[bytes]) -> bytes:
     """A file as one text: its lines have their ends, or stand for themselves."""
     return b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines)
-
-
-def _depth(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else None
-    return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
-
-
-def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")
-
-
-_lenient = json.JSONDecoder(parse_int=codec.Number, parse_float=codec.Number, parse_constant=_refuse_constant)

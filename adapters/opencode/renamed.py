@@ -5,7 +5,8 @@ from typing import Any
 
 from adapters.conversion import Json
 from adapters.opencode.ids import name
-from adapters.opencode.records import info_of, parts_of, text_of
+from adapters.opencode.records import info_of, parts_of
+from adapters.values import text_of
 
 _TIME_CHARS = len("msg_") + 12
 

@@ -11,7 +11,8 @@ from typing import Any
 from adapters.conversion import Json
 from adapters.fates_out import Notes
 from adapters.leaves import Fate, Path, leaves
-from adapters.opencode.records import is_number, object_of, text_of
+from adapters.opencode.records import is_number
+from adapters.values import object_of, text_of
 from eventstore.errors import InvalidJson
 from eventstore.wire import codec
 

@@ -14,9 +14,9 @@ from adapters.conversion import Json
 from adapters.fates_out import Notes
 from adapters.leaves import Fate
 from adapters.opencode import said_in
-from adapters.opencode.records import text_of
 from adapters.pairing import PairedCall, Pairing
 from adapters.session import is_compaction, is_harness, metadata_of
+from adapters.values import text_of
 
 SYSTEM = Fate("dropped", "a system prompt: OpenCode makes its own for every run")
 HARNESS = Fate("dropped", "put in by another agent's harness; OpenCode's adds its own")

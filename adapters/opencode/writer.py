@@ -21,7 +21,7 @@ from adapters.opencode.document import Place, id_name, messages_of, placed, sess
 from adapters.opencode.fates import OTHERS_NATIVE, fate_of
 from adapters.opencode.home import Home, go_home
 from adapters.opencode.live import created_ms, live_branch
-from adapters.opencode.records import AGENT, info_of, is_message, object_of, text_of
+from adapters.opencode.records import AGENT, info_of, is_message
 from adapters.opencode.renamed import renamed
 from adapters.opencode.said_in import texts_in
 from adapters.opencode.steps import UNKNOWN, Around, Step, moment, seed_of, steps_of
@@ -30,6 +30,7 @@ from adapters.report import Report
 from adapters.session import Session, metadata_of, place_of
 from adapters.session import is_message as is_standard
 from adapters.target import Target, UnknownVersion
+from adapters.values import object_of, text_of
 from adapters.written import Written
 
 NEWEST = "1.18.33"

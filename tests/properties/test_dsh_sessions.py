@@ -12,7 +12,7 @@ from adapters.claude_code import validator as claude_code_validator
 from adapters.claude_code import writer as claude_code_writer
 from adapters.dsh.detect import detect
 from adapters.dsh.reader import read
-from adapters.dsh.records import int_of, spot_of
+from adapters.dsh.records import spot_of
 from adapters.dsh.validator import problems
 from adapters.dsh.writer import write
 from adapters.hermes import validator as hermes_validator
@@ -24,6 +24,7 @@ from adapters.opencode import validator as opencode_validator
 from adapters.opencode import writer as opencode_writer
 from adapters.session import Session, session_of
 from adapters.target import Target
+from adapters.values import int_of
 from adapters.written import Written
 from eventstore.wire.codec import Number, dump, parse, parse_object
 from eventstore.wire.message import check_message
