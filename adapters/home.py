@@ -28,7 +28,7 @@ _TOLD = frozenset({*COMPARED, "created_at"})
 
 
 def laid(native: Json, message: Json) -> Held | None:
-    """Return the line of a message, or None when its record is not whole."""
+    """Return the line of a message, or None when its record is not whole. Whether it holds an object is to be asked of `parsed`."""
     raw, record = native.get("raw"), native.get("record")
     if isinstance(raw, str):
         return None, raw.encode("utf-8", "surrogatepass")
@@ -36,7 +36,7 @@ def laid(native: Json, message: Json) -> Held | None:
         return None
     try:
         return _held(lay(record, message, native.get("said", ())))
-    except (KeyError, IndexError, TypeError, ValueError, InvalidJson):
+    except BROKEN:
         return None
 
 

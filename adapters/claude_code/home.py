@@ -85,7 +85,7 @@ def _add_message(home: Home, message: Json, index: int, order: int, parts: list[
         parts.append((index, number))
         return
     held = laid(native, message) if number else None
-    if held is None:
+    if held is None or parsed(held).problem:
         _is_foreign(home, message, index, report)
     else:
         home.of_message.set(index, home.held.add(held, number, order, message=index))

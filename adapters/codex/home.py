@@ -78,7 +78,7 @@ def _add_message(home: Home, spoken: dict[int, HomeLine], message: Json, index: 
         return
     number = int_of(native.get("line")) or 0
     held = laid(native, message) if number else None
-    if held is not None:
+    if held is not None and not parsed(held).problem:
         line = HomeLine(number, order, *held, index)
         home.lines.append(line)
         home.of_message[index] = spoken[number] = line

@@ -173,6 +173,24 @@ def test_a_message_whose_record_is_broken_is_converted_from_what_it_says():
         assert entries[1]["content"] in b"".join(written.records).decode()
 
 
+@pytest.mark.parametrize(
+    "native",
+    [
+        {"raw": "no JSON"},
+        {"raw": '"no object"'},
+        {"record": {}, "said": [[[], ["content"]]]},
+        {"record": {}, "said": [[["x"], [], "data"]]},
+    ],
+)
+def test_a_message_whose_record_is_no_line_of_its_own_is_converted_from_what_it_says(native):
+    conversion = read(sample("rewind"))
+    entries = [dict(entry.body) for entry in conversion.entries]
+    entries[1]["native"] = {"agent": "claude-code", "version": "2.1.39", "line": 2} | native
+    written = write(Session(conversion.meta, tuple(entries)), NOW)
+    assert entries[1]["content"] in b"".join(written.records).decode()
+    assert "its record is not whole; written from what the message says" in {item["reason"] for item in written.report["warnings"]}
+
+
 def test_a_fork_that_holds_no_progress_lines_is_still_one_chain():
     lines = sample("agent-a1")
     main = [line.replace(b'"isSidechain":true', b'"isSidechain":false') for line in lines]

@@ -272,6 +272,29 @@ def test_a_result_from_elsewhere_answers_a_call_from_home():
     assert payloads(done)[-1] == {"type": "function_call_output", "call_id": "c1", "output": "done"}
 
 
+@pytest.mark.parametrize(
+    "native",
+    [
+        {"raw": "no JSON"},
+        {"raw": '"no object"'},
+        {"record": {}, "said": [[[], ["content"]]]},
+        {"record": {}, "said": [[["x"], [], "data"]]},
+    ],
+)
+def test_a_message_whose_record_is_no_line_of_its_own_is_converted_from_what_it_says(native):
+    began = session_of(read(rollout(meta(), user("1"))))
+    more = {
+        "role": "user",
+        "content": "2",
+        "append_id": "x",
+        "native": {"agent": "codex", "version": "0.171.0", "line": 3} | native,
+    }
+    done = write(Session(began.meta, (*began.entries, more)), Target())
+    assert [p["content"][0]["text"] for p in payloads(done)] == ["1", "2"]
+    assert problems(done.records) == []
+    assert told(done, "warnings", "entries/user") == ["its record is not whole; written from what the message says"]
+
+
 def test_a_torn_line_that_was_written_on_later_is_there_once():
     lines = rollout(meta(), user("1"), event("task_started"))
     first = session_of(read([*lines[:2], lines[2][:30]]))
