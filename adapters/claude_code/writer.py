@@ -13,7 +13,7 @@ them follow. So a session that went through other agents and came home is one fi
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,6 +29,7 @@ from adapters.claude_code.packed import NONE, packed
 from adapters.claude_code.records import AGENT
 from adapters.claude_code.side_files import File, beside
 from adapters.conversion import Json
+from adapters.made_names import record_names, session_name
 from adapters.pairing import PairedCall, Pairing, digest, pair
 from adapters.pieces import encoded
 from adapters.report import Report
@@ -36,7 +37,6 @@ from adapters.session import Session, metadata_of
 from adapters.target import Target, UnknownVersion
 from adapters.values import text_of
 from adapters.written import Written
-from eventstore.wire import codec
 
 NEWEST = "2.1.144"
 TITLE_CHARS_MAX = 80
@@ -69,7 +69,7 @@ class Writing:
         is_subagent = parent is not None or isinstance(session.meta.get("subagent"), dict)
         self.envelope: Envelope = self._envelope(version, session_id, is_subagent)
         self.pairing = self._pair() if self.home.foreign else Pairing()
-        self.names = _names(self.messages) if self.home.foreign else []
+        self.names = record_names(self.messages) if self.home.foreign else []
         self._foreign = Foreign(self.messages, self.names, self.pairing, target.model, self._report)
 
     @property
@@ -150,9 +150,8 @@ class Writing:
         return Envelope(session_id, cwd, version, text_of(meta, "git_branch"), agent_id)
 
     def _pair(self) -> Pairing:
-        at_home = [index for index in self.home.of_message if self.messages[index].get("tool_calls")]
         taken = {call for line in self.home.lines for call in line.line.told.calls}
-        return pair(self.messages, is_tool_id, made_tool_id, at_home, taken)
+        return pair(self.messages, is_tool_id, made_tool_id, self.home.of_message, taken)
 
     def _place(self, run: Sequence[int]) -> int | None:
         """The number of the line that a run stands before; None: at the end."""
@@ -264,19 +263,6 @@ def _live_end(lines: Sequence[HomeLine], *, is_subagent: bool) -> str | None:
     return tree.lines[end].uuid if end != NONE else None
 
 
-def _names(messages: Sequence[Json]) -> list[str]:
-    """What the uuids of lines are made of: the append_id, or what stands for it; each once."""
-    seen: Counter[str] = Counter()
-    names: list[str] = []
-    for index, message in enumerate(messages):
-        name = message.get("append_id")
-        if not isinstance(name, str) or not name:
-            name = f"{index}:{digest(codec.dump({key: message[key] for key in message if key != 'native'}))}"
-        seen[name] += 1
-        names.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return names
-
-
 def _session_id(session: Session, target: Target, messages: Sequence[Json]) -> str:
     """The wanted id; else that of the agent where it goes home; else one made of what names the session."""
     meta = session.meta
@@ -288,9 +274,7 @@ def _session_id(session: Session, target: Target, messages: Sequence[Json]) -> s
         return session_uuid(target.session_id)
     if text_of(meta, "agent_source") in ("", AGENT) and is_uuid(native_id):
         return native_id
-    first = messages[0] if messages else {}
-    own = native_id and f"{text_of(meta, 'agent_source')}:{native_id}"
-    return session_uuid(own or text_of(first, "session_id") or _names([first])[0] if first else own or "nothing")
+    return session_uuid(session_name(meta, native_id, messages) or next(iter(record_names(messages[:1])), "nothing"))
 
 
 def _first_line(message: Json) -> str:

@@ -22,8 +22,9 @@ from adapters.codex.names import Clock, is_uuid, path_of_session, session_uuid
 from adapters.codex.records import AGENT, SEALED_SUMMARIES, VERSION
 from adapters.conversion import Json
 from adapters.fates_out import SEALED
+from adapters.made_names import said_by, session_name
 from adapters.moments import first_moment, moment_of, stamp
-from adapters.pairing import Pairing, pair, report_pairing
+from adapters.pairing import pair, report_pairing
 from adapters.report import Report
 from adapters.session import Session
 from adapters.target import Target, UnknownVersion
@@ -74,7 +75,7 @@ class _Work:
 
     def _foreign_lines(self) -> dict[int | None, list[Json]]:
         """The lines of foreign messages, by the number of the home line that they stand before; None: at the end."""
-        pairing = self._pair()
+        pairing = pair(self.messages, is_call_id, fixed=self.home.of_message)
         clock = Clock(self.target.now_ms, self._first_ms)
         foreign = Foreign(self.messages, pairing, self.home.of_message, clock, self.report)
         report_pairing(self.report, pairing, self.messages, self.home.foreign)
@@ -88,10 +89,6 @@ class _Work:
                 place = self.home.of_message[index].number
         in_order = sorted(runs.items(), key=lambda run: run[1][0])
         return {place: foreign.run(run) for place, run in in_order}
-
-    def _pair(self) -> Pairing:
-        at_home = [index for index in self.home.of_message if self.messages[index].get("tool_calls")]
-        return pair(self.messages, is_call_id, fixed=at_home)
 
     def _rewritten(self, session_id: str) -> list[HomeLine]:
         """The lines at home, with what the target asks for."""
@@ -133,8 +130,7 @@ class _Work:
 
     def _meta_line(self, session_id: str, began: str) -> Json:
         meta = self.session.meta
-        link = meta.get("subagent")
-        starter = self.parent or (text_of(link, "parent_session_id") if isinstance(link, dict) else "")
+        starter = self.parent or text_of(meta.get("subagent"), "parent_session_id")
         payload: Json = {
             "id": session_id,
             "timestamp": began,
@@ -160,12 +156,9 @@ class _Work:
             return session_uuid(self.target.session_id, self._first_ms)
         if native_id and (self._own is not None or (text_of(meta, "agent_source") in ("", AGENT) and is_uuid(native_id))):
             return native_id
-        first = self.messages[0] if self.messages else {}
-        name = f"{text_of(meta, 'agent_source')}:{native_id}" if native_id else text_of(first, "session_id")
-        name = name or text_of(first, "append_id") or codec.dump({key: first[key] for key in first if key != "native"})
+        name = session_name(meta, native_id, self.messages) or said_by(self.messages[0] if self.messages else {})
         if self.parent:
-            link = meta.get("subagent")
-            name = f"{self.parent}:{text_of(link, 'agent_id') if isinstance(link, dict) else ''}:{name}"
+            name = f"{self.parent}:{text_of(meta.get('subagent'), 'agent_id')}:{name}"
         return session_uuid(name, first_moment(self.messages, moment_of, 0))
 
 

@@ -13,7 +13,6 @@ says so. A log that the agent itself would not open any more is written anew the
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from adapters.carried import is_call_id
 from adapters.conversion import Json
@@ -25,8 +24,9 @@ from adapters.dsh.names import Names, made_id
 from adapters.dsh.paths import is_absolute, path_of
 from adapters.dsh.records import AGENT, IMPORT, VERSION, VERSIONS, version_of
 from adapters.dsh.validator import problems
+from adapters.made_names import said_by, session_name
 from adapters.moments import first_moment, moment_of
-from adapters.pairing import Pairing, pair
+from adapters.pairing import pair
 from adapters.report import Report
 from adapters.session import Session
 from adapters.target import Target, UnknownVersion
@@ -114,7 +114,7 @@ class _Work:
             numbered = [(number, line.value) for number, line in sorted(self.home.lines.items()) if number > 1 and not line.problem]
             log.follow(numbered)
         clock = Clock(self.target.now_ms, self._first_ms(strangers))
-        pairing = self._pair(at_home)
+        pairing = pair(self.messages, is_call_id, fixed=at_home)
         foreign = Foreign(self.messages, pairing, at_home, names, clock, log, self.report)
         if self.goes_home:
             foreign.close_home([(index, call) for index in at_home for call in pairing.calls.get(index, ())])
@@ -126,10 +126,6 @@ class _Work:
         if title and not self.goes_home:
             log.title(sound(title, (), {}), clock.same())
         return log.events
-
-    def _pair(self, at_home: dict[int, int]) -> Pairing:
-        fixed = [index for index in at_home if self.messages[index].get("tool_calls")]
-        return pair(self.messages, is_call_id, fixed=fixed)
 
     def _origin(self, strangers: Sequence[int]) -> Json:
         """Where the messages that follow came from."""
@@ -175,9 +171,7 @@ class _Work:
             return self.target.session_id
         if text_of(meta, "agent_source") in ("", AGENT) and _is_id(native_id):
             return native_id
-        first: dict[str, Any] = self.messages[0] if self.messages else {}
-        name = f"{text_of(meta, 'agent_source')}:{native_id}" if native_id else text_of(first, "session_id")
-        name = name or text_of(first, "append_id") or codec.dump({key: first[key] for key in first if key != "native"})
+        name = session_name(meta, native_id, self.messages) or said_by(self.messages[0] if self.messages else {})
         return f"session-{made_id(f'{self.parent}:{name}')}"
 
 

@@ -24,8 +24,9 @@ from adapters.hermes.limits import warn_of_limits
 from adapters.hermes.records import AGENT, SESSION_COLUMNS, VERSION, rows_of, why_dead
 from adapters.hermes.rows_out import Clock, title_of
 from adapters.hermes.times import micros_of, rfc3339, seconds
+from adapters.made_names import said_by, session_name
 from adapters.moments import first_moment
-from adapters.pairing import Pairing, digest, pair
+from adapters.pairing import digest, pair
 from adapters.report import Report
 from adapters.session import Session, is_harness, metadata_of
 from adapters.target import Target, UnknownVersion
@@ -63,7 +64,7 @@ class _Work:
         self.session, self.target, self.parent = session, target, parent
         self.messages = session.messages
         self.home: Home = go_home(session, self.report)
-        self.pairing = self._pair()
+        self.pairing = pair(self.messages, is_call_id, fixed=self.home.of_message)
         self._out: list[Any] = []
         self._place = {key: place for place, key in enumerate(self.home.keys)}
         self._at = 0  # how many of the rows at home are written
@@ -79,10 +80,6 @@ class _Work:
         document = columns | ({"messages": rows} if self.home.has_messages or rows else {})
         warn_of_limits(document, self.report)
         return Written(AGENT, VERSION, session_id, (document,), self.report.to_dict())
-
-    def _pair(self) -> Pairing:
-        at_home = [index for index in self.home.of_message if self.messages[index].get("tool_calls")]
-        return pair(self.messages, is_call_id, fixed=at_home)
 
     def _write_rows(self) -> None:
         clock = Clock(self.target.now_ms * 1000, self._first_micros())
@@ -150,7 +147,7 @@ class _Work:
         zero = Number("0")
         columns |= dict.fromkeys(_COUNTED, zero)
         link = meta.get("subagent")
-        starter = self.parent or (text_of(link, "parent_session_id") if isinstance(link, dict) else "")
+        starter = self.parent or text_of(link, "parent_session_id")
         started = seconds(min(self._first_micros(), self.target.now_ms * 1000 or self._first_micros()))
         columns |= {
             "id": self._session_id(),
@@ -183,12 +180,9 @@ class _Work:
             return self.target.session_id
         if text_of(meta, "agent_source") in ("", AGENT) and _is_session_id(native_id):
             return native_id
-        first = self.messages[0] if self.messages else {}
-        name = f"{text_of(meta, 'agent_source')}:{native_id}" if native_id else text_of(first, "session_id")
-        name = name or text_of(first, "append_id") or codec.dump({key: first[key] for key in first if key != "native"})
+        name = session_name(meta, native_id, self.messages) or said_by(self.messages[0] if self.messages else {})
         if self.parent:
-            link = meta.get("subagent")
-            name = f"{self.parent}:{text_of(link, 'agent_id')}:{name}"
+            name = f"{self.parent}:{text_of(meta.get('subagent'), 'agent_id')}:{name}"
         at = rfc3339(seconds(first_moment(self.messages, micros_of, 0)))
         return f"{at[:10].replace('-', '')}_{at[11:19].replace(':', '')}_{digest(name)[:6]}"
 
