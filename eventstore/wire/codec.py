@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Container, Iterator
 from json import decoder as _json
-from json.encoder import encode_basestring
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from eventstore.errors import InvalidJson
@@ -206,9 +206,9 @@ def canonical(value: Any) -> str:
     if isinstance(value, Number):
         return _canonical_number(value)
     if isinstance(value, str):
-        return json.dumps(value)
+        return encode_basestring_ascii(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(k)}:{canonical(value[k])}" for k in sorted(value)) + "}"
+        return "{" + ",".join(f"{encode_basestring_ascii(k)}:{canonical(value[k])}" for k in sorted(value)) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(canonical, value)) + "]"
     return json.dumps(value)

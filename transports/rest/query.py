@@ -14,7 +14,7 @@ LIMIT_DEFAULT = 100
 
 def check_names(request: Request, known: Collection[str]) -> None:
     """Refuse a parameter that this route does not know: a mistyped cursor must not read from the start. Raises InvalidRequest."""
-    for name in request.query_params:
+    for name in request.query_params if request.scope["query_string"] else ():
         if name not in known:
             expected = f"known here: {', '.join(sorted(known))}" if known else "this route takes none"
             raise InvalidRequest(f"Unknown query parameter {name[:80]!a}; {expected}.")
