@@ -28,7 +28,7 @@ from eventstore.append import (
     outcomes,
 )
 from eventstore.db import Database, Kept
-from eventstore.errors import Internal, LogBusy, Overloaded, StoreError, StoreUnavailable
+from eventstore.errors import Internal, LogBusy, Overloaded, StoreError, StoreUnavailable, without_text
 
 log = logging.getLogger("tasuki.committer")
 BATCH_EVENTS_MAX = 256
@@ -172,7 +172,7 @@ class Committer:
             _answer_all(batch, Internal("The append ended without an answer; repeat it with the same append_id."))
             if not isinstance(error, Exception):
                 raise
-            log.exception("fault", exc_info=_without_text(error))
+            log.exception("fault", exc_info=without_text(error))
         else:
             if not _goes_well(self._wake_readers, requests, rows):  # first: their read is under way while the writers are answered
                 _goes_well(self._on_commit, None)
@@ -200,14 +200,9 @@ def _goes_well(step: Callable[..., None], *arguments: Any) -> bool:
     try:
         step(*arguments)
     except Exception as error:
-        log.exception("fault", exc_info=_without_text(error))
+        log.exception("fault", exc_info=without_text(error))
         return False
     return True
-
-
-def _without_text(error: Exception) -> Exception:
-    """The error for the log; its text may hold what was appended."""
-    return Exception(type(error).__name__).with_traceback(error.__traceback__)
 
 
 def _answer_all(batch: list[_Waiting], error: StoreError) -> None:

@@ -219,3 +219,10 @@ class InvalidSettings(StoreError):
     """A setting has a value that is not allowed."""
 
     code, title = "invalid_settings", "A setting is not valid"
+
+
+def without_text(error: Exception) -> Exception:
+    """Return the error for the log: its kind and place; its text could hold what a client sent. Of a group its first member."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return Exception(type(error).__name__).with_traceback(error.__traceback__)

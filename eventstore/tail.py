@@ -18,7 +18,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from eventstore.append import NewEvent
-from eventstore.errors import Internal, StoreError
+from eventstore.errors import Internal, StoreError, without_text
 from eventstore.read import PAGE_BYTES_MAX, PAGE_COUNT_MAX, Page, Reader, SessionRef, page_of
 from eventstore.sharing import SingleFlight
 
@@ -208,8 +208,8 @@ class Tails:
                         await anyio.sleep(_RETRY_S)
                     else:
                         _deliver_error(waiting, error)
-                except Exception as error:  # named without its text, which may hold what was read
-                    log.exception("fault", exc_info=Exception(type(error).__name__).with_traceback(error.__traceback__))
+                except Exception as error:
+                    log.exception("fault", exc_info=without_text(error))
                     _deliver_error(waiting, Internal())
         finally:
             channel.is_reading = channel.is_dirty = False

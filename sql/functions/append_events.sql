@@ -24,6 +24,7 @@ declare
     _now  timestamptz;
     _new  bigint;
     _is_large boolean := pg_column_size(bodies) + pg_column_size(natives) > 65536;
+    _places tid[];  -- of each item that is staged
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
         raise exception 'append_events must run in READ COMMITTED' using errcode = 'TK500';
@@ -32,10 +33,15 @@ begin
         perform set_config('synchronous_commit', 'on', true);
     end if;
     if _is_large then
-        insert into store.staged (item, body, native)
-        select i.item, i.body, i.native
-          from unnest(bodies, natives) with ordinality i (body, native, item)
-         where octet_length(i.body) + coalesce(octet_length(i.native), 0) > 65536;
+        with staged as (
+            insert into store.staged (item, body, native)
+            select i.item, i.body, i.native
+              from unnest(bodies, natives) with ordinality i (body, native, item)
+             where octet_length(i.body) + coalesce(octet_length(i.native), 0) > 65536
+            returning ctid, item
+        )
+        select array_agg(s.ctid order by i) into _places
+          from generate_subscripts(requests, 1) i left join staged s on s.item = i;
     end if;
     perform store.lock_log();
     _last := store.last_seq();
@@ -73,7 +79,7 @@ begin
         select case when n.new_id is null then n.session_no else n.new_seq end, n.new_seq, _now, said_ats[n.item],
                writer_nos[n.item], versions[n.item], kinds[n.item]::store.event_kind, roles[n.item]::store.message_role, n.append_key,
                n.body_hash, append_ids[n.item],
-               coalesce(case when _is_large then (select t.body from store.staged t where t.item = n.item) end, bodies[n.item]),
+               coalesce(case when _is_large then (select t.body from store.staged t where t.ctid = _places[n.item]) end, bodies[n.item]),
                metas[n.item], facts[n.item]::jsonb
           from numbered n
          where n.new_seq is not null
@@ -81,7 +87,7 @@ begin
     ), kept_apart as (
         insert into store.natives (seq, native)
         select n.new_seq,
-               coalesce(case when _is_large then (select t.native from store.staged t where t.item = n.item) end, natives[n.item])
+               coalesce(case when _is_large then (select t.native from store.staged t where t.ctid = _places[n.item]) end, natives[n.item])
           from numbered n
          where n.new_seq is not null and natives[n.item] is not null
          order by n.item
@@ -91,7 +97,7 @@ begin
      order by n.item;
 
     if _is_large then
-        delete from store.staged;
+        delete from store.staged t where t.ctid = any(_places);
     end if;
     _new := store.last_seq();
     if _new > _last then

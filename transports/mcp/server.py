@@ -16,7 +16,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from eventstore.errors import Internal, InvalidRequest, StoreError
+from eventstore.errors import Internal, InvalidRequest, StoreError, without_text
 from transports.mcp.hub import Hub
 from transports.mcp.resources import TEMPLATES, listed, read
 from transports.mcp.results import failure
@@ -105,8 +105,8 @@ async def _answer(tool: Tool, hub: Hub, given: Arguments) -> types.CallToolResul
     except StoreError as error:
         again = "Try again shortly." if error.retryable else _NEXT.get(error.code, "")
         return failure(f"{error.code}: {error.detail} {again}".strip())
-    except Exception as error:  # named without its text, which may hold what was sent
-        log.exception("fault", exc_info=Exception(type(error).__name__).with_traceback(error.__traceback__))
+    except Exception as error:
+        log.exception("fault", exc_info=without_text(error))
         return failure(f"{Internal.code}: {Internal.title}.")
 
 

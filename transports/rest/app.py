@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from eventstore.errors import HostRefused, Internal, MethodNotAllowed, NoSuchRoute, StoreError, Unauthorized
+from eventstore.errors import HostRefused, Internal, MethodNotAllowed, NoSuchRoute, StoreError, Unauthorized, without_text
 from eventstore.wire.codec import dump
 from transports.rest import query
 from transports.rest.errors import problem
@@ -98,7 +98,7 @@ class _Front:
         except StoreError as error:
             await self._fail(error, scope, receive, answer)
         except Exception as error:
-            log.exception("fault", extra={"facts": facts}, exc_info=_without_values(error))
+            log.exception("fault", extra={"facts": facts}, exc_info=without_text(error))
             await self._fail(Internal(), scope, receive, answer)
         finally:
             facts |= {"status": answer.status, "duration_ms": round((time.perf_counter() - began) * 1000, 2)}
@@ -184,13 +184,6 @@ def _name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.rpartition(":")[0].lower() if host.count(":") == 1 else host.lower()
-
-
-def _without_values(error: Exception) -> Exception:
-    """The error for the log: its kind and place; its text could hold what a client sent. Of a group its first member."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return Exception(type(error).__name__).with_traceback(error.__traceback__)
 
 
 async def _no_such_route(scope: Scope, receive: Receive, send: Send) -> None:
