@@ -6,7 +6,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,7 @@ from sql.migrate import migrate
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 START_S, STOP_S = 60.0, 15.0
+RELOAD_S = 0.5  # until every backend has a new setting
 
 
 class Server:
@@ -104,6 +106,22 @@ class Stage:
         dsn = make_conninfo(self._admin_dsn, dbname=name)
         migrate(dsn)
         return dsn
+
+    @contextmanager
+    def syncing_slowly(self, us: int) -> Iterator[None]:
+        """Let a commit take so many microseconds more, as on a disk that syncs more slowly, while the context is open."""
+        self._set("commit_siblings", 0)
+        self._set("commit_delay", us)
+        try:
+            yield
+        finally:
+            self._set("commit_delay", 0)
+
+    def _set(self, name: str, value: int) -> None:
+        with psycopg.connect(self._admin_dsn, autocommit=True) as admin:
+            admin.execute(f"alter system set {name} = {value}".encode())
+            admin.execute("select pg_reload_conf()")
+        time.sleep(RELOAD_S)
 
     def hub(self, dsn: str) -> Hub:
         """Start a server process of the hub on a database; it lives as long as the stage."""

@@ -21,6 +21,7 @@ from bench.stage import Hub, Stage
 
 EVENTS = 60  # a way and round
 ALLOWED_S = 25.0
+SLOW_SYNC_US = 1150  # more a commit: with what this takes by itself about the 1.25 ms of a usual disk
 PAUSE_S = 0.004  # between events: what the one before it left to do is done
 Key = TypeVar("Key", bound=Hashable)
 Way = Callable[[], Awaitable[float]]
@@ -41,17 +42,23 @@ async def measure(stage: Stage, plan: Plan) -> list[Row]:
             "sse elsewhere": (await Reader.following(hub, other)).by_stream_s,
         }
         got = await shuffled(plan, ways)
+        with stage.syncing_slowly(SLOW_SYNC_US):
+            slow = await shuffled_p50(plan, ways)
     other.stop()
     hub.stop()
     middle = {name: [Sample(percentile(times, 0.5)) for times in rounds] for name, rounds in got.items()}
     high = {name: [Sample(percentile(times, 0.95)) for times in rounds] for name, rounds in got.items()}
     least, target = "durable insert with NOTIFY", Target("at most", 2)
+    slowly = f"{least}, slow disk"
     return [
         Row("tail", f"{least}, p50", "ms", middle["durable"], "bare NOTIFY", middle["notice"]),
         Row("tail", "POST to long-poll, p50", "ms", middle["poll"], least, middle["durable"], target),
         Row("tail", "POST to SSE, p50", "ms", middle["sse"], least, middle["durable"], target),
         Row("tail", "POST to long-poll at another server, p50", "ms", middle["poll elsewhere"], least, middle["durable"], target),
         Row("tail", "POST to SSE at another server, p50", "ms", middle["sse elsewhere"], least, middle["durable"], target),
+        Row("tail", "POST to long-poll, p50, slow disk", "ms", slow["poll"], slowly, slow["durable"], target),
+        Row("tail", "POST to SSE, p50, slow disk", "ms", slow["sse"], slowly, slow["durable"], target),
+        Row("tail", "POST to SSE at another server, p50, slow disk", "ms", slow["sse elsewhere"], slowly, slow["durable"], target),
         Row("tail", "POST to long-poll, p95", "ms", high["poll"], f"{least}, p95", high["durable"]),
         Row("tail", "POST to SSE at another server, p95", "ms", high["sse elsewhere"], f"{least}, p95", high["durable"]),
     ]
