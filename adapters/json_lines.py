@@ -64,6 +64,12 @@ def parse_line(raw: bytes | memoryview) -> Parsed:
     return Parsed(None if is_exact else text, value, "" if isinstance(value, dict) else NOT_OBJECT, is_exact)
 
 
+def head(lines: Iterable[bytes], count_max: int = 64) -> list[Parsed]:
+    """Return what the first lines of a file say, blank ones aside."""
+    bare = (raw.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n") for raw in islice(lines, count_max))
+    return [parsed for parsed in map(parse_line, bare) if parsed.problem != BLANK]
+
+
 def native_record(number: int, raw: bytes | memoryview) -> Json:
     """Return a line as it is kept for the way home: `{line, record}`, or `{line, raw}`, or `{line, base64}`."""
     held = [raw]

@@ -1,29 +1,19 @@
 """Is this a Claude Code transcript? Told by what the lines are, never by a file's name."""
 
 from collections.abc import Iterable
-from itertools import islice
 
 from adapters.claude_code.records import KNOWN_TYPES
 from adapters.conversion import Json
-from adapters.json_lines import BLANK, parse_line
+from adapters.json_lines import head
 from adapters.values import text_of
-
-LINES_MAX = 64
 
 
 def detect(lines: Iterable[bytes]) -> tuple[float, str]:
     """Return how sure it is (0 to 1, the share of lines that only this agent writes) and the agent's version or ""."""
-    ours = seen = 0
-    version = ""
-    for raw in islice(lines, LINES_MAX):
-        parsed = parse_line(raw.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n"))
-        if parsed.problem == BLANK:
-            continue
-        seen += 1
-        if not parsed.problem and _is_ours(parsed.value):
-            ours += 1
-            version = text_of(parsed.value, "version") or version
-    return (ours / seen if seen else 0.0), version
+    seen = head(lines)
+    ours = [parsed.value for parsed in seen if not parsed.problem and _is_ours(parsed.value)]
+    versions = [version for record in ours if (version := text_of(record, "version"))]
+    return (len(ours) / len(seen) if seen else 0.0), next(reversed(versions), "")
 
 
 def _is_ours(record: Json) -> bool:

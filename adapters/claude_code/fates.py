@@ -3,7 +3,8 @@
 from array import array
 
 from adapters.claude_code.live_branch import Tree, with_parallel_lines
-from adapters.claude_code.packed import NONE, Picked
+from adapters.claude_code.packed import NONE
+from adapters.claude_code.picked import Picked
 from adapters.claude_code.records import KNOWN_TYPES, MESSAGE_TYPES, Line
 
 ABANDONED = "abandoned: not on the live branch, left by a rewind, an edit or a retry, or cut off from it"
@@ -18,7 +19,7 @@ NO_MESSAGE = "no message"
 class Fates:
     """Tells of each line whether it is a message, and if not, why. `live`: the lines that are messages."""
 
-    def __init__(self, tree: Tree, branch: Picked, live: Picked) -> None:
+    def __init__(self, tree: Tree, branch: Picked[Line], live: Picked[Line]) -> None:
         self._tree = tree
         self._live = bytearray(len(tree.lines))
         for index in live.indexes:
@@ -55,7 +56,7 @@ def path_of(line: Line) -> str:
     return "/".join(filter(None, ("lines", line.type or "untyped", line.subtype)))
 
 
-def _compacted(tree: Tree, branch: Picked) -> bytearray:
+def _compacted(tree: Tree, branch: Picked[Line]) -> bytearray:
     """The lines that the live branch's compactions stand for, by name: the branch as it was before each of them."""
     compacted = bytearray(len(tree.lines.names))
     root = branch.indexes[0] if branch else NONE

@@ -10,9 +10,10 @@ from array import array
 from collections.abc import Sequence
 from itertools import groupby
 
-from adapters.claude_code.home_lines import Chosen, HomeLine, HomeLines, Messages, OfMessage
+from adapters.claude_code.home_lines import HomeLine, HomeLines, OfMessage
 from adapters.claude_code.messages import Around, convert, digest_of
 from adapters.claude_code.packed import NONE
+from adapters.claude_code.picked import Picked
 from adapters.claude_code.records import AGENT
 from adapters.claude_code.side_files import File, files_of, is_file
 from adapters.conversion import Json
@@ -40,7 +41,7 @@ class Home:
 
     def __init__(self, entries: Sequence[Json]) -> None:
         self.held = HomeLines(entries)
-        self.lines = Chosen(self.held, ())
+        self.lines: Picked[HomeLine] = Picked(self.held, ())
         self.of_message = OfMessage(self.held)
         self.foreign: list[int] = []
         self.file_records: list[Json] = []  # of files that stand beside the transcript
@@ -48,8 +49,8 @@ class Home:
         self._places = array("i")  # of each message among the entries
 
     @property
-    def messages(self) -> Messages:
-        return Messages(self.held.entries, self._places)
+    def messages(self) -> Sequence[Json]:
+        return Picked(self.held.entries, self._places)
 
     def add_message(self, order: int) -> int:
         """Return the index of the message that stands at `order` among the entries."""
@@ -70,7 +71,7 @@ def gather(session: Session, report: Report) -> Home:
             account_others(report, "lines", entry, order)
     _add_parts(home, parts, report)
     home.files = files_of(home.file_records, report)
-    home.lines = Chosen(home.held, _newest(home, report))
+    home.lines = Picked(home.held, _newest(home, report))
     _account(home, report)
     return home
 

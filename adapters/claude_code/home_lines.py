@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import overload
 
 from adapters.claude_code.packed import NONE, Lines, Names
+from adapters.claude_code.picked import Picked
 from adapters.claude_code.records import Line, facts
 from adapters.conversion import Json
 from adapters.home import Held, kept, laid, parsed
@@ -92,27 +93,8 @@ class HomeLines(Sequence[HomeLine]):
     def __getitem__(self, index: slice) -> Sequence[HomeLine]: ...
     def __getitem__(self, index: int | slice) -> HomeLine | Sequence[HomeLine]:
         if isinstance(index, slice):
-            return Chosen(self, range(*index.indices(len(self))))
+            return Picked(self, range(*index.indices(len(self))))
         return HomeLine(self, range(len(self))[index])
-
-
-class Chosen(Sequence[HomeLine]):
-    """Some of them, in an order of their own."""
-
-    def __init__(self, lines: HomeLines, indexes: "Sequence[int] | array[int]") -> None:
-        self.lines, self.indexes = lines, indexes
-
-    def __len__(self) -> int:
-        return len(self.indexes)
-
-    @overload
-    def __getitem__(self, index: int) -> HomeLine: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[HomeLine]: ...
-    def __getitem__(self, index: int | slice) -> HomeLine | Sequence[HomeLine]:
-        if isinstance(index, slice):
-            return Chosen(self.lines, self.indexes[index])
-        return HomeLine(self.lines, self.indexes[index])
 
 
 class OfMessage(Mapping[int, HomeLine]):
@@ -142,22 +124,3 @@ class OfMessage(Mapping[int, HomeLine]):
 
     def __len__(self) -> int:
         return sum(line != NONE for line in self._line)
-
-
-class Messages(Sequence[Json]):
-    """The messages among a session's entries."""
-
-    def __init__(self, entries: Sequence[Json], places: "Sequence[int] | array[int]") -> None:
-        self._entries, self._places = entries, places
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, index: int) -> Json: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Json]: ...
-    def __getitem__(self, index: int | slice) -> Json | Sequence[Json]:
-        if isinstance(index, slice):
-            return Messages(self._entries, self._places[index])
-        return self._entries[self._places[index]]

@@ -22,7 +22,9 @@ meanwhile.
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from adapters.claude_code.packed import NONE, Lines, Picked
+from adapters.claude_code.packed import NONE, Lines
+from adapters.claude_code.picked import Picked
+from adapters.claude_code.records import Line
 
 
 class Tree:
@@ -92,14 +94,14 @@ class Tree:
         return path
 
 
-def live_branch(tree: Tree) -> Picked:
+def live_branch(tree: Tree) -> Picked[Line]:
     """Return the nodes of the live branch in the order they are to be read (laws 1 to 5)."""
     leaf = newest_leaf(tree)
     chain = tree.walk(tree.lines.uuid[leaf]) if leaf != NONE else array("i")
     return Picked(tree.lines, with_parallel_lines(tree, chain))
 
 
-def subagent_branch(tree: Tree) -> Picked:
+def subagent_branch(tree: Tree) -> Picked[Line]:
     """Return the nodes of a sub-agent's file in the order they are to be read (law 6)."""
     last = max((node for node in tree.nodes() if tree.lines.is_message(node)), key=tree.place, default=NONE)
     return Picked(tree.lines, tree.walk(tree.lines.uuid[last]) if last != NONE else array("i"))

@@ -5,10 +5,11 @@ A string is a number from 0, given once, equal for equal strings. What is looked
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, overload
 
 from adapters.claude_code.chain import moment_ms
+from adapters.claude_code.picked import Picked
 from adapters.claude_code.records import MESSAGE_TYPES, NOTHING_TOLD, Line, Told
 from adapters.conversion import Json
 from adapters.moments import stamp
@@ -221,28 +222,6 @@ class Lines(Sequence[Line]):
             return (only,)
         numbers: tuple[int, ...] = self._more.get((index, what), ())
         return numbers
-
-
-class Picked(Sequence[Line]):
-    """Some of the lines, in an order of their own."""
-
-    def __init__(self, lines: Lines, indexes: "Sequence[int] | array[int]") -> None:
-        self.lines, self.indexes = lines, indexes
-
-    def __len__(self) -> int:
-        return len(self.indexes)
-
-    @overload
-    def __getitem__(self, index: int) -> Line: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Line]: ...
-    def __getitem__(self, index: int | slice) -> Line | Sequence[Line]:
-        if isinstance(index, slice):
-            return Picked(self.lines, self.indexes[index])
-        return self.lines[self.indexes[index]]
-
-    def __iter__(self) -> Iterator[Line]:
-        return (self.lines[index] for index in self.indexes)
 
 
 def packed(lines: Iterable[Line]) -> Lines:

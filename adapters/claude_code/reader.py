@@ -30,7 +30,8 @@ from adapters.claude_code.fates import Fates, path_of
 from adapters.claude_code.fields import account
 from adapters.claude_code.live_branch import live_branch, subagent_branch
 from adapters.claude_code.messages import Around, convert, digest_of
-from adapters.claude_code.packed import NONE, Picked
+from adapters.claude_code.packed import NONE
+from adapters.claude_code.picked import Picked
 from adapters.claude_code.records import AGENT, Line
 from adapters.claude_code.transcript import Transcript
 from adapters.conversion import Conversion, Json, Message, NativeRecords
@@ -197,7 +198,7 @@ def _account_lines(file: Transcript, fates: Fates, held: set[int], report: Repor
             report.converted("lines")
 
 
-def _warn(file: Transcript, live: Picked, fates: Fates, report: Report) -> None:
+def _warn(file: Transcript, live: Picked[Line], fates: Fates, report: Report) -> None:
     """Add what a reader of the report should look at, though it is counted elsewhere."""
     for line in file.lines:
         if line.problem:
