@@ -6,11 +6,11 @@ session that came from another agent has a mark for each agent that went on with
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any
 
 import msgspec
 
 from adapters.conversion import Json, Message, NativeRecords
+from adapters.values import object_of
 from cli.stores import Loaded
 from eventstore.wire.codec import dump
 
@@ -48,7 +48,7 @@ def find_mark(meta: Json, name: str, *, is_own: bool) -> Mark | None:
     """Return the mark in a session's meta; `name` is that of the agent's session, `is_own`: it is what the hub's was made from."""
     told = pushed_in(meta)
     try:
-        return msgspec.json.decode(dump(told if is_own else _object(told, "by").get(name)), type=Mark)
+        return msgspec.json.decode(dump(told if is_own else object_of(told, "by").get(name)), type=Mark)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
 
@@ -61,7 +61,7 @@ def patch_of(mark: Mark, name: str, *, is_own: bool) -> Json:
 
 def pushed_in(meta: Json) -> Json:
     """What push keeps in a session's meta."""
-    return _object(meta, "pushed")
+    return object_of(meta, "pushed")
 
 
 def name_of(loaded: Loaded) -> str:
@@ -71,7 +71,7 @@ def name_of(loaded: Loaded) -> str:
 
 def newest_of(meta: Json, name: str) -> str:
     """Return the hub's id of the branch that the agent's session went on in, "" where it took nothing back."""
-    found = _object(pushed_in(meta), "newest").get(name)
+    found = object_of(pushed_in(meta), "newest").get(name)
     return found if isinstance(found, str) else ""
 
 
@@ -80,8 +80,3 @@ def digest(entries: Sequence[Message | NativeRecords]) -> str:
     for entry in entries:
         found.update(entry.append_id.encode("utf-8", "surrogatepass") + b"\n")
     return found.hexdigest()[:32]
-
-
-def _object(value: Any, key: str) -> Json:
-    inner = value.get(key) if isinstance(value, dict) else None
-    return inner if isinstance(inner, dict) else {}

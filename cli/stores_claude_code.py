@@ -4,7 +4,6 @@ A session is `<home>/projects/<folder>/<session id>.jsonl`, its sub-agents `<ses
 versions beside it, each with a sidecar `agent-<id>.meta.json`.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from adapters.claude_code import reader as claude_code
 from adapters.claude_code.side_files import FOLDER, File
 from adapters.registry import LINES_LOOKED_AT
 from cli.source import NoSuchNativeSession, Source
+from cli.store_files import changed_at, literal, object_in
 from eventstore.errors import StoreError
 
 CLAUDE_CODE = "claude-code"
@@ -30,10 +30,10 @@ def claude_home(environ: Mapping[str, str] = os.environ) -> Path:
 def find(session_id: str) -> tuple[Source | None, list[str]]:
     """Return the session of this id, and what was looked at."""
     projects = claude_home() / "projects"
-    name = _literal(session_id)
+    name = literal(session_id)
     found = [*projects.glob(f"*/{name}.jsonl"), *projects.glob(f"*/*/subagents/**/{name}.jsonl")]
     if found:
-        return source_of(max(found, key=_changed_at)), []
+        return source_of(max(found, key=changed_at)), []
     if any(projects.glob(f"*/{name}/")):
         return None, ["its folder is there, but its file is gone (Claude Code deletes old ones: cleanupPeriodDays)"]
     return None, [f"{sum(1 for _ in projects.glob('*/*.jsonl'))} files were looked at in {projects}"]
@@ -50,7 +50,7 @@ def all_in_stores() -> Iterator[Source | StoreError]:
     """Yield every session, sub-agents aside, oldest first; where one cannot be read, why."""
     projects = claude_home() / "projects"
     files = [path for path in projects.glob("*/*.jsonl") if not path.name.startswith("agent-")]
-    for path in sorted(files, key=_changed_at):
+    for path in sorted(files, key=changed_at):
         yield Source(CLAUDE_CODE, path)
     for folder in sorted(projects.glob("*/*/")):
         if _uuid.fullmatch(folder.name) and not folder.with_name(f"{folder.name}.jsonl").exists():
@@ -89,19 +89,14 @@ def link_of(source: Source, call_ids: Mapping[str, str] | None = None) -> dict[s
     return claude_code.link_of(_sidecar(source.path), call_id)
 
 
-def _literal(name: str) -> str:
-    """A name for a glob, none of whose characters stands for others."""
-    return re.sub(r"([*?\[])", r"[\1]", name)
-
-
 def is_side_chain(lines: list[bytes]) -> bool:
-    return any(record.get("isSidechain") is True for record in map(_object, lines))
+    return any(record.get("isSidechain") is True for record in map(object_in, lines))
 
 
 def _session_in(path: Path) -> str:
     """The id of the session that a transcript's first lines name."""
     with path.open("rb") as file:
-        for record in map(_object, islice(file, LINES_LOOKED_AT)):
+        for record in map(object_in, islice(file, LINES_LOOKED_AT)):
             if isinstance(record.get("sessionId"), str):
                 return str(record["sessionId"])
     return ""
@@ -109,21 +104,6 @@ def _session_in(path: Path) -> str:
 
 def _sidecar(path: Path) -> dict[str, Any] | None:
     try:
-        return _object(path.with_suffix(".meta.json").read_bytes()) or None
+        return object_in(path.with_suffix(".meta.json").read_bytes()) or None
     except OSError:
         return None
-
-
-def _object(raw: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(raw)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _changed_at(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0

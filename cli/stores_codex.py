@@ -4,19 +4,18 @@ Archived ones lie in `archived_sessions`. A sub-agent's session is a file like t
 databases beside them are the agent's own lists, made of the files again where they are missing.
 """
 
-import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from adapters.codex.reader import read
 from adapters.codex.records import AGENT
 from adapters.conversion import Conversion
+from adapters.values import object_of
 from cli.source import Source
+from cli.store_files import changed_at, literal, object_in
 from eventstore.errors import StoreError
 
 PLACES = ("sessions/*/*/*", "archived_sessions")
@@ -33,7 +32,7 @@ def find(session_id: str) -> tuple[Source | None, list[str]]:
     home = codex_home()
     found = files_of(home, session_id)
     if found:
-        path = max(found, key=_changed_at)
+        path = max(found, key=changed_at)
         return Source(AGENT, path, bool(_parent_of(path))), []
     count = len(files_of(home, "*"))
     return None, [f"{count} files were looked at in {home}"] if home.is_dir() else []
@@ -41,7 +40,7 @@ def find(session_id: str) -> tuple[Source | None, list[str]]:
 
 def all_in_stores() -> Iterator[Source | StoreError]:
     """Yield every session, sub-agents aside, oldest first."""
-    for path in sorted(files_of(codex_home(), "*"), key=_changed_at):
+    for path in sorted(files_of(codex_home(), "*"), key=changed_at):
         if not _parent_of(path):
             yield Source(AGENT, path)
 
@@ -50,7 +49,7 @@ def children_of(source: Source, native_id: str) -> list[Source]:
     """Return the files of the sub-agents that a session started."""
     home = next((folder for folder in source.path.parents if folder.name in ("sessions", "archived_sessions")), None)
     files = files_of(home.parent, "*") if home else []
-    return [Source(AGENT, path, is_subagent=True) for path in sorted(files, key=_changed_at) if _parent_of(path) == native_id]
+    return [Source(AGENT, path, is_subagent=True) for path in sorted(files, key=changed_at) if _parent_of(path) == native_id]
 
 
 def read_child(lines: list[bytes], call_ids: Mapping[str, str], *, is_final: bool) -> Conversion:
@@ -65,7 +64,7 @@ def read_child(lines: list[bytes], call_ids: Mapping[str, str], *, is_final: boo
 
 def files_of(home: Path, session_id: str) -> list[Path]:
     """Return the files of the session of this id; `*`: of every one."""
-    name = "*" if session_id == "*" else re.sub(r"([*?\[])", r"[\1]", session_id)
+    name = "*" if session_id == "*" else literal(session_id)
     return [path for place in PLACES for path in home.glob(f"{place}/rollout-*-{name}.jsonl") if path.is_file()]
 
 
@@ -81,22 +80,6 @@ def _parent_of(path: Path) -> str:
 def _told_by(path: Path, inode: int) -> str:
     """The same; a first line never changes."""
     with path.open("rb") as file:
-        own = _object(_object(file.readline(FIRST_LINE_BYTES_MAX)).get("payload"))
-    told = _object(_object(own.get("source")).get("subagent"))
-    return str(_object(told.get("thread_spawn")).get("parent_thread_id") or "")
-
-
-def _object(value: Any) -> dict[str, Any]:
-    if isinstance(value, bytes):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _changed_at(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+        own = object_of(object_in(file.readline(FIRST_LINE_BYTES_MAX)), "payload")
+    told = object_of(object_of(own, "source"), "subagent")
+    return str(object_of(told, "thread_spawn").get("parent_thread_id") or "")

@@ -6,7 +6,6 @@
    was begun by an older version stands in two files. Of several files of one session the one that says most counts.
 """
 
-import json
 import os
 import re
 from collections import defaultdict
@@ -14,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from adapters.conversion import Conversion
 from adapters.gemini.reader import read
 from adapters.gemini.records import AGENT
 from adapters.session import is_harness
 from cli.source import Source
+from cli.store_files import changed_at, literal, object_in
 from eventstore.errors import StoreError
 
 _safe = re.compile(r"[^a-zA-Z0-9_-]")
@@ -35,19 +34,19 @@ def find(session_id: str) -> tuple[Source | None, list[str]]:
     """Return the session of this id, or the sub-agent's, and what was looked at."""
     looked: list[str] = []
     for place in _places():
-        name = _literal(_safe.sub("_", session_id))
+        name = literal(_safe.sub("_", session_id))
         if files := files_of(place, session_id):
             return Source(AGENT, _fullest(files)), looked
         children = list((place / "tmp").glob(f"*/chats/*/{name}.jsonl"))
         if children:
-            return Source(AGENT, max(children, key=_changed_at), is_subagent=True), looked
+            return Source(AGENT, max(children, key=changed_at), is_subagent=True), looked
         looked.append(f"{sum(1 for _ in _files(place, 'session-*'))} files were looked at in {place / 'tmp'}")
     return None, looked
 
 
 def files_of(place: Path, session_id: str) -> list[Path]:
     """Return the files of a session below the agent's folder, whatever project they are in."""
-    begin = _literal(_safe.sub("_", session_id)[:8])
+    begin = literal(_safe.sub("_", session_id)[:8])
     return [path for path in _files(place, f"session-*-{begin}") if _id_of(path) == session_id]
 
 
@@ -58,7 +57,7 @@ def all_in_stores() -> Iterator[Source | StoreError]:
         for path in _files(place, "session-*"):
             files[_id_of(path) or str(path)].append(path)
     chosen = (_fullest(paths) for paths in files.values())
-    for path in sorted(chosen, key=_changed_at):
+    for path in sorted(chosen, key=changed_at):
         if _said(path):
             yield Source(AGENT, path)
 
@@ -67,12 +66,12 @@ def children_of(source: Source, native_id: str) -> list[Source]:
     """Return the files of a session's sub-agents, or of a sub-agent's own."""
     chats = source.path.parent.parent if source.is_subagent else source.path.parent
     folder = chats / _safe.sub("_", native_id)
-    return [Source(AGENT, path, is_subagent=True) for path in sorted(folder.glob("*.jsonl"), key=_changed_at)]
+    return [Source(AGENT, path, is_subagent=True) for path in sorted(folder.glob("*.jsonl"), key=changed_at)]
 
 
 def is_child(path: Path, lines: list[bytes]) -> bool:
     """Is it a sub-agent's file? Its first line says so."""
-    return bool(lines) and _object(lines[0]).get("kind") == "subagent" and path.parent.parent.name == "chats"
+    return bool(lines) and object_in(lines[0]).get("kind") == "subagent" and path.parent.parent.name == "chats"
 
 
 def read_child(source: Source, lines: list[bytes], call_ids: Mapping[str, str], *, is_final: bool) -> Conversion:
@@ -103,7 +102,7 @@ def _id_of(path: Path) -> str:
 
 def _fullest(paths: list[Path]) -> Path:
     """The file that says most; of equal ones the newest."""
-    return paths[0] if len(paths) == 1 else max(paths, key=lambda path: (_said(path), _changed_at(path)))
+    return paths[0] if len(paths) == 1 else max(paths, key=lambda path: (_said(path), changed_at(path)))
 
 
 def _said(path: Path) -> int:
@@ -130,23 +129,3 @@ def _told(path: Path, _size: int, _changed_ns: int) -> tuple[str, int]:
         return "", 0
     said = sum(not is_harness(message.body) for message in conversion.messages)
     return str(conversion.meta.get("native_session_id", "")), said
-
-
-def _literal(name: str) -> str:
-    """A name for a glob, none of whose characters stands for others."""
-    return re.sub(r"([*?\[])", r"[\1]", name)
-
-
-def _object(raw: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(raw)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _changed_at(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
