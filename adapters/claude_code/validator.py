@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from adapters.carried import is_sound
 from adapters.claude_code.live_branch import live_branch, subagent_branch
 from adapters.claude_code.records import Line
 from adapters.claude_code.transcript import Transcript
@@ -23,6 +22,7 @@ _time = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _tool_id = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _reply_fields = ("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")
 _block_types = frozenset({"text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking"})
+_surrogate = re.compile("[\ud800-\udfff]")
 
 Turn = tuple[str, list[Json]]
 
@@ -147,7 +147,7 @@ def _of_turns(live: Sequence[Json]) -> Iterator[str]:
     open_calls: list[str] = []
     seen: set[str] = set()
     for role, blocks in turns:
-        if any(isinstance(value, str) and not is_sound(value) for _, value in leaves(blocks)):
+        if any(isinstance(value, str) and _surrogate.search(value) for _, value in leaves(blocks)):
             yield "half a surrogate pair"
         if role == "user":
             results = [text_of(block, "tool_use_id") for block in blocks if block.get("type") == "tool_result"]

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from adapters.carried import is_sound
 from adapters.codex.live import history_of
 from adapters.codex.records import CALLS, RESULTS, Line, call_id_of, lines_of, replaced_by
 from adapters.conversion import Json
@@ -19,6 +18,7 @@ from adapters.values import text_of
 _uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _time = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _call_id = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_surrogate = re.compile("[\ud800-\udfff]")
 _ROLES = frozenset({"user", "assistant", "system", "developer"})
 _PARTS = {"input_text": "text", "output_text": "text", "input_image": "image_url"}
 
@@ -63,7 +63,7 @@ def _of_line(line: Line) -> Iterator[str]:
     if not line.type:
         yield "no type"
     escaped = b"\\ud" in bytes(line.raw).lower()  # in UTF-8, half a pair can only be written so
-    if escaped and any(isinstance(text, str) and not is_sound(text) for path, leaf in leaves(value) for text in (*path, leaf)):
+    if escaped and any(isinstance(text, str) and _surrogate.search(text) for path, leaf in leaves(value) for text in (*path, leaf)):
         yield "half a surrogate pair: the line cannot be read"
     payload = line.payload or {}
     if line.type == "response_item":

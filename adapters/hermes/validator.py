@@ -4,11 +4,11 @@ Its import refuses all sessions for one that is wrong. When it resumes, it drops
 before them; a call that is left without a result it answers itself.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from adapters.carried import is_sound
 from adapters.conversion import Json
 from adapters.hermes.limits import exceeded
 from adapters.leaves import leaves
@@ -21,6 +21,7 @@ _SESSION_TEXTS = (
     "cost_status cost_source pricing_version title parent_session_id"
 ).split()
 _ROW_TEXTS = "tool_call_id tool_name effect_disposition finish_reason reasoning reasoning_content platform_message_id".split()
+_surrogate = re.compile("[\ud800-\udfff]")
 _SECONDS_MAX = 100_000_000_000  # in the year 5138: a larger number is of milliseconds
 _TITLE_MAX = 100
 
@@ -163,4 +164,4 @@ def _time(value: Any, name: str) -> Iterator[str]:
 
 
 def _has_surrogate(path: tuple[str | int, ...], value: Any) -> bool:
-    return any(isinstance(text, str) and not is_sound(text) for text in (*path, value))
+    return any(isinstance(text, str) and _surrogate.search(text) for text in (*path, value))
