@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.fates_out import EMPTY, SEALED, Notes, account_entry, leave_out
-from adapters.leaves import Fate, Path
+from adapters.fates_out import AS_TEXT, EMPTY, SEALED, Notes
+from adapters.leaves import Fate, Path, account, leaves
 from adapters.report import Kind, Report
 from adapters.session import place_of
 
@@ -26,8 +26,14 @@ class Accounts:
 
     def written(self, index: int, notes: Notes, *, is_degraded: bool = False) -> None:
         """Count a message that is written, and each of its leaves. `is_degraded`: a result that is told as text."""
-        message = self._messages[index]
-        account_entry(self._report, message, index, self._fate_of(message, notes), is_degraded=is_degraded)
+        message, where = self._messages[index], self._where(index)
+        self._report.found("entries")
+        if is_degraded:
+            self._report.note("degraded", f"entries/{message['role']}", AS_TEXT.reason, where)
+        else:
+            self._report.converted("entries")
+        self._report.message(message["role"])
+        account(self._report, message, self._fate_of(message, notes), where)
 
     def left_out(self, index: int, reason: str, kind: Kind = "dropped") -> None:
         leave_out(self._report, self._messages[index], index, reason, kind)
@@ -55,3 +61,13 @@ class Accounts:
 
     def _where(self, index: int) -> str:
         return place_of(self._messages[index], index)
+
+
+def leave_out(report: Report, message: Json, index: int, reason: str, kind: Kind = "dropped") -> None:
+    """Count a message that is not written, and each of its leaves."""
+    where = place_of(message, index)
+    count = sum(1 for _ in leaves(message))
+    report.found("entries")
+    report.found("fields", count)
+    report.note(kind, f"entries/{message['role']}", reason, where)
+    report.note(kind, f"fields/{message['role']}", reason, where, count)

@@ -1,12 +1,11 @@
 """What becomes of messages that go out: what every writer says of them in the same words, and how it accounts for them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.leaves import Fate, Path, account, leaves
-from adapters.report import Kind, Report
-from adapters.session import is_compaction, is_harness, place_of
+from adapters.leaves import Fate, Path
+from adapters.session import is_compaction, is_harness
 
 Notes = dict[Path, Fate]  # what becomes of the leaves under a path, where it is not what the tables say
 
@@ -85,30 +84,6 @@ _hubs_metadata = frozenset(map(path_of, HUBS_METADATA))
 def nearest(fates: Mapping[Path, Fate], path: Path) -> Fate | None:
     """Return the fate of the longest beginning of a path that has one."""
     return next((fates[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in fates), None)
-
-
-def account_entry(
-    report: Report, message: Json, index: int, fate_of: Callable[[Path, Any], Fate], *, is_degraded: bool = False
-) -> None:
-    """Count a message that is written, and each of its leaves. `is_degraded`: a result that is told as text."""
-    role, where = message["role"], place_of(message, index)
-    report.found("entries")
-    if is_degraded:
-        report.note("degraded", f"entries/{role}", AS_TEXT.reason, where)
-    else:
-        report.converted("entries")
-    report.message(role)
-    account(report, message, fate_of, where)
-
-
-def leave_out(report: Report, message: Json, index: int, reason: str, kind: Kind = "dropped") -> None:
-    """Count a message that is not written, and each of its leaves."""
-    where = place_of(message, index)
-    count = sum(1 for _ in leaves(message))
-    report.found("entries")
-    report.found("fields", count)
-    report.note(kind, f"entries/{message['role']}", reason, where)
-    report.note(kind, f"fields/{message['role']}", reason, where, count)
 
 
 def open_texts(thinking: Any) -> list[str]:

@@ -82,11 +82,6 @@ def native_record(number: int, raw: bytes | memoryview) -> Json:
     return {"line": number, "record": parsed.value} if parsed.is_exact else {"line": number, "raw": parsed.text}
 
 
-def text_of(value: Any, key: str) -> str:
-    text = value.get(key) if isinstance(value, dict) else None
-    return text if isinstance(text, str) else ""
-
-
 def _refuse_constant(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 

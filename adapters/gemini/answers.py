@@ -10,9 +10,9 @@ from adapters.conversion import Json
 from adapters.gemini.calls import Call
 from adapters.gemini.parts import NO_PLACE, NOT_TEXT, Shown, answer_text, note_rest
 from adapters.gemini.records import member, parts_of, tool_calls_of
-from adapters.json_lines import text_of
 from adapters.leaves import Path
 from adapters.said import Unsaid
+from adapters.values import text_of
 
 ELSEWHERE = "the result of another call, which has it"
 AGAIN = "the result stands with its call already"

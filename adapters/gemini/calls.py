@@ -7,9 +7,9 @@ from typing import Any
 from adapters.conversion import Json
 from adapters.gemini.parts import NO_PLACE, NOT_TEXT, note_rest
 from adapters.gemini.records import calls_in, is_thought, parts_of, tool_calls_of
-from adapters.json_lines import text_of
 from adapters.leaves import Path
 from adapters.said import Copy, Unsaid
+from adapters.values import text_of
 from eventstore.wire import codec
 
 TOLD_IN_CONTENT = "the call in the content says something else, and is what the model is sent"

@@ -10,26 +10,25 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from adapters.accounts import Accounts
+from adapters.carried import RENAMED
 from adapters.conversion import Json
 from adapters.fates_out import (
     AS_TEXT,
     BEGINS,
     DOUBLED,
     EMPTY,
-    HARNESS,
     NO_RESULT,
+    NO_SUMMARY,
     ORPHAN,
-    SEALED,
-    SYSTEM,
     Notes,
-    account_entry,
     is_summary,
-    leave_out,
+    open_texts,
+    why_left_out,
 )
-from adapters.gemini.fields_out import fate_of, readable
+from adapters.gemini.fields_out import fate_of
 from adapters.gemini.names import tool_name, uuid_of
 from adapters.gemini.records_out import (
-    RENAMED,
     answer_out,
     call_out,
     is_failed,
@@ -42,11 +41,8 @@ from adapters.gemini.records_out import (
 from adapters.gemini.times import Clock
 from adapters.leaves import Fate
 from adapters.pairing import PairedCall, Pairing
-from adapters.report import Kind, Report
-from adapters.session import is_compaction, is_harness, metadata_of, place_of
-
-MOVED = "the result stood elsewhere; it is put right behind its call"
-NO_SUMMARY = "[What was said before was summarised, but the summary is empty.]"
+from adapters.report import Report
+from adapters.session import metadata_of
 
 
 @dataclass(slots=True)
@@ -70,22 +66,23 @@ class Foreign:
     model: str
     report: Report
     items: list[Item] = field(default_factory=list)
+    accounts: Accounts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.accounts = Accounts(self.messages, fate_of, self.report)
 
     def add(self, index: int) -> None:
         message = self.messages[index]
+        if why := why_left_out(message):
+            self.accounts.left_out(index, why)
+            return
         match message["role"]:
-            case "assistant" if is_summary(message):
-                self._summary(index, message)
-            case "assistant" if message.get("tool_calls") or not is_harness(message) or is_compaction(message):
-                self._reply(index, message)
             case "tool":
                 self._tool(index, message)
-            case "system":
-                self._drop(index, SYSTEM)
-            case _ if is_harness(message):
-                self._drop(index, HARNESS)
             case _ if is_summary(message):
                 self._summary(index, message)
+            case "assistant":
+                self._reply(index, message)
             case _:
                 self._user(index, message)
 
@@ -99,16 +96,15 @@ class Foreign:
     def _reply(self, index: int, message: Json) -> None:
         notes: Notes = {}
         parts = parts_out(message.get("content"), notes, with_media=False)
-        thoughts = [sound(text, ("thinking",), notes) for text in readable(message.get("thinking"))]
+        thoughts = [sound(text, ("thinking",), notes) for text in open_texts(message.get("thinking"))]
         calls = self.pairing.calls.get(index, [])
         if not calls and not thoughts and not any(part["text"].strip() for part in parts):
-            self._drop(index, *((SEALED.reason, "kept_native") if message.get("thinking") else (EMPTY, "dropped")))
+            self.accounts.nothing_left(index)
             return
         if not self.items:
-            self._put("user", f"{self.names[index]}:begins", self.clock.of(message.get("created_at"), {}), [{"text": BEGINS}])
-            reason = "a conversation must begin with the user; a record that says so is written"
-            self.report.note("synthesised", "entries/user", reason, place_of(message, index))
-        time = self.clock.of(message.get("created_at"), notes)
+            self._put("user", f"{self.names[index]}:begins", self.clock.of(message, {}), [{"text": BEGINS}])
+            self.accounts.beginning_made_up(index, "a record")
+        time = self.clock.of(message, notes)
         content = parts[0]["text"] if len(parts) == 1 else parts or ""
         record = self._put("gemini", self.names[index], time, content)
         record["thoughts"] = [{"subject": "", "description": text, "timestamp": time} for text in thoughts]
@@ -117,7 +113,7 @@ class Foreign:
         model = metadata_of(message).get("model")
         record["model"] = model if isinstance(model, str) and model else self.model or "unknown"
         told = [call_out(call, ("tool_calls", place), notes) for place, call in enumerate(calls)]
-        self._account(index, notes)
+        self.accounts.written(index, notes)
         if told:
             record["toolCalls"] = [
                 one | self._outcome(index, place, call, time) for place, (one, call) in enumerate(zip(told, calls, strict=True))
@@ -137,8 +133,7 @@ class Foreign:
         """The parts of a call's result, made up where there is none."""
         name = tool_name(str(call.call["function"]["name"]))
         if call.result is None:
-            where = place_of(self.messages[caller], caller)
-            self.report.note("synthesised", "entries/tool", "a call has no result; one that says so is written", where)
+            self.accounts.result_made_up(caller)
             return [response_part(call.id, name, NO_RESULT, True)]
         index, message, notes = call.result, self.messages[call.result], Notes()
         parts = answer_out(call.id, name, message, notes)
@@ -146,52 +141,43 @@ class Foreign:
             notes["created_at",] = WITH_CALL
         if call.is_renamed:
             notes["tool_call_id",] = RENAMED
-        between = range(caller + 1, index) if index > caller else range(1)
-        if index < caller or any(self.messages[other]["role"] != "tool" for other in between):
-            self.report.warn("entries/tool", MOVED, place_of(message, index))
-        self._account(index, notes)
+        self.accounts.result_moved(index, caller, caller)
+        self.accounts.written(index, notes)
         return parts
 
     def _user(self, index: int, message: Json) -> None:
         notes: Notes = {}
         parts = spoken(parts_out(message.get("content"), notes), ("content",), notes)
         if not parts:
-            self._drop(index, EMPTY)
+            self.accounts.left_out(index, EMPTY)
             return
-        self._put("user", self.names[index], self.clock.of(message.get("created_at"), notes), parts)
-        self._account(index, notes)
+        self._put("user", self.names[index], self.clock.of(message, notes), parts)
+        self.accounts.written(index, notes)
 
     def _summary(self, index: int, message: Json) -> None:
         """Begin the list anew."""
         notes: Notes = {("role",): Fate("degraded", "a summary is the user's here")} if message["role"] == "assistant" else {}
         parts = spoken(parts_out(message.get("content"), notes), ("content",), notes) or [{"text": NO_SUMMARY}]
-        self._put("user", self.names[index], self.clock.of(message.get("created_at"), notes), parts)
+        self._put("user", self.names[index], self.clock.of(message, notes), parts)
         self.items[-1].resets = len(self.items) > 1
         if not self.items[-1].resets:
             notes["metadata", "compaction"] = NOTHING_BEFORE
-        self._account(index, notes)
+        self.accounts.written(index, notes)
 
     def _tool(self, index: int, message: Json) -> None:
         """A result: written with its call, or told as text, or left out."""
         if index in self.pairing.doubled:
-            self._drop(index, DOUBLED)
+            self.accounts.left_out(index, DOUBLED)
         elif index in self.pairing.orphans:
             notes: Notes = {("tool_call_id",): AS_TEXT, ("role",): AS_TEXT, ("metadata", "is_error"): AS_TEXT}
             parts = [{"text": ORPHAN}, *parts_out(message.get("content"), notes)]
-            self._put("user", self.names[index], self.clock.of(message.get("created_at"), notes), parts)
-            self._account(index, notes, is_degraded=True)
+            self._put("user", self.names[index], self.clock.of(message, notes), parts)
+            self.accounts.written(index, notes, is_degraded=True)
 
     def _put(self, kind: str, name: str, time: str, content: str | list[Json]) -> Json:
         record: Json = {"id": uuid_of(name), "timestamp": time, "type": kind, "content": content}
         self.items.append(Item(record))
         return record
-
-    def _account(self, index: int, notes: Notes, *, is_degraded: bool = False) -> None:
-        message = self.messages[index]
-        account_entry(self.report, message, index, fate_of(message, notes), is_degraded=is_degraded)
-
-    def _drop(self, index: int, reason: str, kind: Kind = "dropped") -> None:
-        leave_out(self.report, self.messages[index], index, reason, kind)
 
 
 NOTHING_BEFORE = Fate("kept_native", "nothing stands before it that it could stand for; it is the first thing said")

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from adapters.gemini.log import fold
 from adapters.gemini.records import read_file
 from adapters.gemini.records_out import line_of
-from adapters.gemini.times import moment_ms, stamp
+from adapters.gemini.times import moment_ms
+from adapters.moments import stamp
 
 DAY_MS = 24 * 60 * 60 * 1000
 DAYS_MAX = 14  # older ones are told to be of today

@@ -6,36 +6,34 @@
 3. A message whose record is not whole, or whose line is not there, is foreign: it is written from what it says.
 """
 
-from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.fates_out import EDITED, HUBS_OWN, NO_PLACE, is_hubs
 from adapters.gemini.log import Place
 from adapters.gemini.reader import read
 from adapters.gemini.records import AGENT, items_of
 from adapters.gemini.records_out import line_of
+from adapters.home import (
+    BROKEN,
+    OUTDATED,
+    UNUSABLE,
+    account_message,
+    account_others,
+    account_unreadable,
+    changed_in,
+    decoded,
+)
 from adapters.json_lines import parse_line
-from adapters.leaves import CONVERTED, Fate, Path, account
 from adapters.report import Report
 from adapters.said import lay
 from adapters.session import Session, is_message, metadata_of, native_of, place_of
-from eventstore.errors import InvalidJson
+from adapters.values import int_of
 from eventstore.wire.codec import Number
 
-BROKEN = (KeyError, IndexError, TypeError, ValueError, AttributeError, InvalidJson)
-OUTDATED = "a newer record of this line counts"
-UNUSABLE = "its record is not whole; written from what the message says"
-
-_COMPARED = ("role", "content", "tool_calls", "tool_call_id", "thinking")
-_READERS = frozenset({*_COMPARED, "created_at"})
-_READERS_METADATA = frozenset(
-    "agent_source native_id parent_id reply_id origin model usage status is_error compaction subagent".split()
-)
+_METADATA = frozenset("agent_source native_id parent_id reply_id origin model usage status is_error compaction subagent".split())
 
 
 @dataclass(slots=True)
@@ -107,9 +105,7 @@ def gather(session: Session, report: Report) -> Home:
             for record in entry["records"]:
                 _add_native(home, record, order, report)
         else:
-            count = max(1, len(entry["records"]))
-            report.found("lines", count)
-            report.note("kept_native", "lines/other agent", "records of another agent", f"entry {order + 1}", count)
+            account_others(report, "lines", entry, order)
     for (number, _), one in carried.items():
         if (record := _laid(one)) is not None:
             home.lines.append(HomeLine(number, one.order, record, b"", True))
@@ -121,8 +117,8 @@ def gather(session: Session, report: Report) -> Home:
 
 def _place(message: Json) -> Place | None:
     native = native_of(message, AGENT)
-    line = _number((native or {}).get("line"))
-    item = _number((native or {}).get("item", Number("-1")))
+    line = int_of((native or {}).get("line"))
+    item = int_of((native or {}).get("item", Number("-1")))
     return Place(line, item) if line is not None and line > 0 and item is not None else None
 
 
@@ -132,7 +128,7 @@ def _carry(carried: dict[tuple[int, str], _Carried], message: Json, order: int, 
     if place.item >= 0:
         return
     if isinstance(native.get("record"), dict):
-        carried.setdefault(key, _Carried(_number(native.get("parts")) or 1, order, native["record"]))
+        carried.setdefault(key, _Carried(int_of(native.get("parts")) or 1, order, native["record"]))
     if key in carried:
         carried[key].said.append((message, native.get("said", ())))
 
@@ -150,7 +146,7 @@ def _laid(one: _Carried) -> Json | None:
 
 
 def _add_native(home: Home, record: Any, order: int, report: Report) -> None:
-    number = _number(record.get("line")) if isinstance(record, dict) else None
+    number = int_of(record.get("line")) if isinstance(record, dict) else None
     match record:
         case {"record": value} if number:
             is_object = isinstance(value, dict)
@@ -158,11 +154,10 @@ def _add_native(home: Home, record: Any, order: int, report: Report) -> None:
         case {"raw": str(text)} if number:
             raw = text.encode("utf-8", "surrogatepass")
             home.lines.append(HomeLine(number, order, None, raw))
-        case {"base64": str(text)} if number and (decoded := _decoded(text)) is not None:
-            home.lines.append(HomeLine(number, order, None, decoded))
+        case {"base64": str(text)} if number and (found := decoded(text)) is not None:
+            home.lines.append(HomeLine(number, order, None, found))
         case _:
-            report.found("lines")
-            report.note("dropped", "lines/unreadable", "a native record that names no line", f"entry {order + 1}")
+            account_unreadable(report, "lines", order)
 
 
 def _newest(lines: Sequence[HomeLine], report: Report) -> list[HomeLine]:
@@ -210,37 +205,9 @@ def _account(home: Home, messages: Sequence[Json], report: Report) -> None:
     for index in home.of_message:
         message = messages[index]
         said = by_place.get(_key(message), {})
-        changed = frozenset(name for name in _COMPARED if said and message.get(name) != said.get(name))
-        report.found("entries")
-        report.converted("entries")
-        report.message(message["role"])
-        shown = {name: value for name, value in message.items() if name != "native"}
-        account(report, shown, partial(_fate, changed), place_of(message, index))
+        account_message(report, message, index, changed_in(message, said) if said else (), _METADATA)
 
 
 def _key(message: Json) -> tuple[str, int]:
     """What names a message within a file: its record's id, and its place among those of the record."""
-    return str(metadata_of(message).get("native_id")), _number(message["native"].get("part")) or 0
-
-
-def _fate(changed: frozenset[str], path: Path, value: Any) -> Fate:
-    if path[0] in changed:
-        return EDITED
-    if is_hubs(path):
-        return HUBS_OWN
-    is_said = path[0] in _READERS or (path[0] == "metadata" and (len(path) == 1 or path[1] in _READERS_METADATA))
-    return CONVERTED if is_said else NO_PLACE
-
-
-def _number(value: Any) -> int | None:
-    """A number as it comes from a file, from the hub or straight from a reader."""
-    if isinstance(value, Number):
-        return value.as_int()
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _decoded(text: str) -> bytes | None:
-    try:
-        return b64decode(text, validate=True)
-    except ValueError:
-        return None
+    return str(metadata_of(message).get("native_id")), int_of(message["native"].get("part")) or 0

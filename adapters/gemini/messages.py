@@ -25,9 +25,9 @@ from adapters.gemini.log import Telling
 from adapters.gemini.odd_fields import note_odd_fields
 from adapters.gemini.parts import Shown, note_rest, thinking_item, thinking_of, thought_text
 from adapters.gemini.records import AGENT, calls_in, is_context, is_thought, member, parts_of
-from adapters.json_lines import text_of
 from adapters.leaves import Path
 from adapters.said import Copy, Unsaid, lift
+from adapters.values import text_of
 from eventstore.wire import codec
 from eventstore.wire.codec import Number
 

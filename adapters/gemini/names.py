@@ -4,8 +4,6 @@ import re
 from hashlib import sha256
 from uuid import UUID
 
-from adapters.pairing import digest
-
 TOOL_NAME_CHARS_MAX = 64
 
 _is_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
@@ -30,10 +28,6 @@ def is_uuid(name: str) -> bool:
 
 def is_call_id(name: str) -> bool:
     return _is_call_id(name) is not None
-
-
-def made_call_id(seed: str) -> str:
-    return f"call_{digest(seed)}"
 
 
 def tool_name(name: str) -> str:

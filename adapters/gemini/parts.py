@@ -5,9 +5,9 @@ from typing import Any
 
 from adapters.conversion import Json
 from adapters.gemini.records import is_thought, member
-from adapters.json_lines import text_of
 from adapters.leaves import Path
 from adapters.said import Copy, Unsaid
+from adapters.values import text_of
 from eventstore.wire import codec
 
 NO_PLACE = "a standard message has no place for this"

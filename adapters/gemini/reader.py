@@ -33,9 +33,10 @@ from adapters.gemini.records import (
     read_file,
     workspace_of,
 )
-from adapters.json_lines import NOT_OBJECT, text_of
+from adapters.json_lines import NOT_OBJECT
 from adapters.line_blocks import batches, blocks
 from adapters.report import Report
+from adapters.values import text_of
 
 AGAIN = "tells again what stands with the calls"
 SHOWN = "for the screen: no model is sent it"

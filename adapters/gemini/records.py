@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.json_lines import NOT_JSON, NOT_UTF8, TORN, Parsed, bare_size, parse_line, text_of
+from adapters.json_lines import NOT_JSON, NOT_UTF8, TORN, Parsed, bare_size, parse_line
+from adapters.values import text_of
 
 AGENT = "gemini"
 VERSION = "jsonl"  # the log that 0.61 writes; files do not name the version that wrote them

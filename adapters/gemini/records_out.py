@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from adapters.carried import arguments_object, call_name, image_by_address, placed_parts, sounding, stand_in
 from adapters.conversion import Json
 from adapters.fates_out import Notes
 from adapters.gemini.names import tool_name
@@ -15,11 +16,9 @@ from adapters.gemini.records import BLANKS, CONTEXT
 from adapters.leaves import Fate, Path
 from adapters.pairing import PairedCall
 from adapters.session import metadata_of
-from eventstore.errors import InvalidJson
 from eventstore.wire import codec
 from eventstore.wire.codec import Number
 
-RAW_ARGUMENTS = "raw_arguments"
 SAFE_INTEGER = 2**53 - 1
 MEDIA = "[media]"  # as the agent reads a part without a text
 UNSEEN = "\u200b"
@@ -27,19 +26,16 @@ UNSEEN = "\u200b"
 SURROGATE = Fate("degraded", "half a surrogate pair, which the API refuses; U+FFFD stands for it")
 BLANK = Fate("dropped", "the agent passes over an empty text")
 NO_PART = Fate("dropped", "no part for it here; a note stands in its place")
-NOT_OBJECT = Fate("degraded", f"the arguments are no JSON object; they stand as text in `{RAW_ARGUMENTS}`")
-NO_ARGUMENTS = Fate("degraded", "no arguments; written as an object with nothing in it")
 NAME = Fate("degraded", "the API refuses such a tool name; other characters stand for those that it does not take")
-RENAMED = Fate("degraded", "not valid here, or used twice; another one is written")
 COMMAND = Fate("degraded", "it begins as a command does, which is passed over on resume; a blank of no width stands before it")
 JOINED = Fate("degraded", "the texts of a result are one here")
 ROUNDED = Fate("degraded", "holds a number that JavaScript rounds")
 DETAIL = Fate("dropped", "no place for this field")
 
-_surrogate = re.compile("[\ud800-\udfff]")
 _media = re.compile(r"data:([a-z0-9.+/-]+);base64,([A-Za-z0-9+/]+={0,2})", re.ASCII)
 _audio = {"wav": "audio/wav", "mp3": "audio/mp3"}
 _base64 = re.compile(r"[A-Za-z0-9+/]+={0,2}", re.ASCII)
+sound = sounding(SURROGATE)
 _line_ends = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
@@ -48,22 +44,9 @@ def line_of(record: Any) -> bytes:
     return codec.dump(record).translate(_line_ends).encode()
 
 
-def sound(text: str, path: Path, notes: Notes) -> str:
-    """Return the text as UTF-8 can carry it."""
-    if not _surrogate.search(text):
-        return text
-    notes[path] = SURROGATE
-    return _surrogate.sub("\ufffd", text)
-
-
 def parts_out(content: Any, notes: Notes, *, with_media: bool = True) -> list[Json]:
     """Return the parts that a content makes; an empty text makes none."""
-    placed: list[tuple[Path, Any]] = []
-    if isinstance(content, str):
-        placed = [(("content",), {"type": "text", "text": content})]
-    elif isinstance(content, list):
-        placed = [(("content", index), part) for index, part in enumerate(content)]
-    parts = (_part(part, path, notes, with_media) for path, part in placed)
+    parts = (_part(part, path, notes, with_media) for path, part in placed_parts(content))
     return [part for part in parts if part is not None]
 
 
@@ -81,13 +64,11 @@ def spoken(parts: list[Json], path: Path, notes: Notes) -> list[Json]:
 
 def call_out(call: PairedCall, path: Path, notes: Notes) -> Json:
     """Return a call without its result."""
-    function = call.call["function"]
-    name = tool_name(function["name"])
-    if name != function["name"]:
-        notes[*path, "function", "name"] = NAME
-    if call.is_renamed:
-        notes[*path, "id"] = RENAMED
-    return {"id": call.id, "name": name, "args": _args(function["arguments"], (*path, "function", "arguments"), notes)}
+    name = call_name(call, path, notes, NAME, tool_name)
+    args = arguments_object(call, path, notes, sound)
+    if _is_rounded(args):
+        notes.setdefault((*path, "function", "arguments"), ROUNDED)
+    return {"id": call.id, "name": name, "args": args}
 
 
 def answer_out(call_id: str, name: str, message: Json, notes: Notes) -> list[Json]:
@@ -131,45 +112,11 @@ def whole(value: Any) -> int | None:
     return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
 
 
-def _args(arguments: str, path: Path, notes: Notes) -> Json:
-    try:
-        value = codec.parse(arguments)
-    except InvalidJson:
-        value = None
-    if isinstance(value, dict) and not _has_odd_key(value):
-        if _is_rounded(value):
-            notes[path] = ROUNDED
-        return {key: _sound(inner, path, notes) for key, inner in value.items()}
-    if not arguments.strip():
-        notes[path] = NO_ARGUMENTS
-        return {}
-    text = sound(arguments, path, notes)
-    notes[path] = NOT_OBJECT
-    return {RAW_ARGUMENTS: text}
-
-
-def _has_odd_key(value: Any) -> bool:
-    """Is there a key that UTF-8 cannot carry? Two of them might become one."""
-    if isinstance(value, dict):
-        return any(_surrogate.search(key) or _has_odd_key(inner) for key, inner in value.items())
-    return isinstance(value, list) and any(map(_has_odd_key, value))
-
-
 def _is_rounded(value: Any) -> bool:
     if isinstance(value, Number):
         return value.text.lstrip("-").isdigit() and abs(int(value.text[:400])) > SAFE_INTEGER
     inner: Sequence[Any] = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
     return any(map(_is_rounded, inner))
-
-
-def _sound(value: Any, path: Path, notes: Notes) -> Any:
-    if isinstance(value, str):
-        return sound(value, path, notes)
-    if isinstance(value, list):
-        return [_sound(item, path, notes) for item in value]
-    if isinstance(value, dict):
-        return {key: _sound(inner, path, notes) for key, inner in value.items()}
-    return value
 
 
 def _part(part: Any, path: Path, notes: Notes, with_media: bool) -> Json | None:
@@ -184,17 +131,15 @@ def _part(part: Any, path: Path, notes: Notes, with_media: bool) -> Json | None:
         case {"type": "image_url", "image_url": {"url": str(url)}} if with_media:
             if (media := _inline(url)) and media["mimeType"].startswith("image/"):
                 return {"inlineData": media}
-            if url.startswith(("https://", "http://")):
-                notes[path] = Fate("degraded", "an image elsewhere is named by its address only")
-                return {"text": f"[image: {sound(url, path, notes)}]"}
+            if text := image_by_address(url, path, notes, sound):
+                return {"text": text}
         case {"type": "file", "file": {"file_data": str(url)}} if with_media and (media := _inline(url)):
             return {"inlineData": media}
         case {"type": "input_audio", "input_audio": {"data": str(data), "format": "wav" | "mp3" as form}} if with_media:
             if _is_base64(data):
                 return {"inlineData": {"mimeType": _audio[form], "data": data}}
     notes[path] = NO_PART
-    kinds = {"image_url": "an image", "file": "a file", "input_audio": "audio"}
-    return {"text": f"[{kinds.get(str(part.get('type')), 'content')} that could not be carried over]"}
+    return {"text": stand_in(part)}
 
 
 def _inline(url: str) -> Json | None:

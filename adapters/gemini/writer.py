@@ -11,29 +11,29 @@ list is set anew at the end, in the order of the session; the lines before stay 
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from adapters.carried import clean
 from adapters.conversion import Json
 from adapters.gemini.foreign import Foreign, Item
 from adapters.gemini.freshness import fresh
 from adapters.gemini.home import Home, gather
-from adapters.gemini.names import file_name, is_call_id, is_uuid, made_call_id, project_hash, session_uuid, slug_of
+from adapters.gemini.names import file_name, is_call_id, is_uuid, project_hash, session_uuid, slug_of
 from adapters.gemini.records import AGENT, VERSION, is_header
 from adapters.gemini.records_out import line_of
-from adapters.gemini.times import Clock, moment_ms, stamp
-from adapters.json_lines import text_of
-from adapters.pairing import Pairing, digest, pair
+from adapters.gemini.times import Clock, moment_ms
+from adapters.made_names import record_names, session_name
+from adapters.moments import first_moment, stamp
+from adapters.pairing import pair
 from adapters.report import Report
 from adapters.session import Session, is_harness
 from adapters.target import Target, UnknownVersion
+from adapters.values import text_of
 from adapters.written import Written
-from eventstore.wire import codec
 
 TITLE_CHARS_MAX = 80
 _known_version = re.compile(r"jsonl|0\.61\.\d{1,3}", re.ASCII)
-_surrogate = re.compile("[\ud800-\udfff]")
 
 
 def write(session: Session, target: Target, subagents: Sequence[Session] = ()) -> Written:
@@ -54,7 +54,7 @@ class _Work:
         self.session, self.target, self.parent, self.parent_path = session, target, parent, parent_path
         self.messages = session.messages
         self.home: Home = gather(session, self.report)
-        self.pairing = self._pair()
+        self.pairing = pair(self.messages, is_call_id, fixed=self.home.of_message)
         self.session_id = self._session_id()
         self.cwd = target.cwd or text_of(session.meta, "cwd")
 
@@ -80,7 +80,7 @@ class _Work:
         """Every message's record, in the order of the session; those at home once each."""
         clock = Clock(self.target.now_ms, self._first_ms())
         foreign = Foreign(
-            self.messages, _names(self.messages), self.pairing, self.home.of_message, clock, self.target.model, self.report
+            self.messages, record_names(self.messages), self.pairing, self.home.of_message, clock, self.target.model, self.report
         )
         strangers = set(self.home.foreign)
         items: dict[str, Item] = {}
@@ -101,10 +101,6 @@ class _Work:
         """Is it a reply at home whose calls are answered by others, or which others go on after?"""
         calls = self.pairing.calls.get(index, ())
         return any(call.result in strangers if call.result is not None else index + 1 in strangers for call in calls)
-
-    def _pair(self) -> Pairing:
-        at_home = [index for index in self.home.of_message if self.messages[index].get("tool_calls")]
-        return pair(self.messages, is_call_id, made_call_id, at_home)
 
     def _home_lines(self) -> list[bytes]:
         """The lines at home, with another session's id or project where the target asks for it."""
@@ -170,14 +166,11 @@ class _Work:
             return session_uuid(self.target.session_id)
         if native_id and (self.home.lines or (text_of(meta, "agent_source") in ("", AGENT) and is_uuid(native_id))):
             return native_id
-        first = self.messages[0] if self.messages else {}
-        own = native_id and f"{text_of(meta, 'agent_source')}:{native_id}"
-        name = own or text_of(first, "session_id") or (_names([first])[0] if first else "nothing")
+        name = session_name(meta, native_id, self.messages) or next(iter(record_names(self.messages[:1])), "nothing")
         return session_uuid(f"{self.parent}:{name}" if self.parent else name)
 
     def _first_ms(self) -> int:
-        known = (moment_ms(message.get("created_at")) for message in self.messages)
-        return next((moment for moment in known if moment is not None), self.target.now_ms)
+        return first_moment(self.messages, moment_ms, self.target.now_ms)
 
     def _started(self) -> str:
         now = self.target.now_ms
@@ -197,19 +190,6 @@ def _behind(new: Sequence[Item]) -> list[bytes]:
     return [line_of({"$set": {"messages": [item.record]}} if item.resets else item.record) for item in new]
 
 
-def _names(messages: Sequence[Json]) -> list[str]:
-    """What the ids of records are made of: the append_id, or what stands for it; each once."""
-    seen: Counter[str] = Counter()
-    names: list[str] = []
-    for index, message in enumerate(messages):
-        name = message.get("append_id")
-        if not isinstance(name, str) or not name:
-            name = f"{index}:{digest(codec.dump({key: message[key] for key in message if key != 'native'}))}"
-        seen[name] += 1
-        names.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return names
-
-
 def _first_line(message: Json) -> str:
     content = message.get("content")
     if message["role"] != "user" or is_harness(message) or not isinstance(content, str):
@@ -218,4 +198,4 @@ def _first_line(message: Json) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(_surrogate.sub("", text).split())[:TITLE_CHARS_MAX].rstrip()
+    return " ".join(clean(text, "").split())[:TITLE_CHARS_MAX].rstrip()

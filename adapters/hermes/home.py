@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from adapters.accounts import leave_out
 from adapters.conversion import Json
-from adapters.fates_out import leave_out
 from adapters.hermes.messages import Around, convert
 from adapters.hermes.natives import with_place
 from adapters.hermes.records import AGENT, ROW_COLUMNS, from_kept, why_dead
