@@ -1,4 +1,4 @@
-"""What becomes of messages that go out: what every writer says of them in the same words, and how it accounts for them."""
+"""What becomes of messages that go out: what every writer says of them in the same words."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,6 @@ EMPTY = "nothing is left of it that could be written"
 NO_CALL = "the call that it answers is not live"
 AS_TEXT = Fate("degraded", "its call is not in the session; told as text")
 
-EDITED = Fate("dropped", "the record of the agent itself goes home, and it says something else")
 HUBS_OWN = Fate("kept_native", "about the message as the hub keeps it")
 SEALED = Fate("kept_native", "signed or encrypted: it opens only where it came from")
 NO_PLACE = Fate("dropped", "no place for this field")
@@ -48,14 +47,11 @@ def is_summary(message: Json) -> bool:
 
 def why_left_out(message: Json) -> str:
     """Return why what a message says is not live with another agent, "" where it is."""
-    match message["role"]:
-        case "system":
-            return SYSTEM
-        case "tool":
-            return ""
-        case "assistant" if message.get("tool_calls"):
-            return ""
-    return HARNESS if is_harness(message) else ""
+    role = message["role"]
+    if role == "system":
+        return SYSTEM
+    is_said = role == "tool" or (role == "assistant" and message.get("tool_calls"))
+    return HARNESS if is_harness(message) and not is_said else ""
 
 
 def kind_of(message: Json) -> str:
@@ -66,24 +62,6 @@ def kind_of(message: Json) -> str:
 def is_sealed(item: Any) -> bool:
     """Is this item of a thinking signed or encrypted?"""
     return isinstance(item, dict) and bool(item.get("signature") or item.get("data"))
-
-
-def is_hubs(path: Path) -> bool:
-    """Is it a field that the hub gives to a message, whatever was said in it?"""
-    return path[0] in HUBS or path[0] == "append_id" or path[:2] in _hubs_metadata
-
-
-def path_of(name: str) -> Path:
-    """Return the path that a table names, `tool_calls[].id`; a step into a list is `[]`."""
-    return tuple(name.replace("[]", ".[]").split("."))
-
-
-_hubs_metadata = frozenset(map(path_of, HUBS_METADATA))
-
-
-def nearest(fates: Mapping[Path, Fate], path: Path) -> Fate | None:
-    """Return the fate of the longest beginning of a path that has one."""
-    return next((fates[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in fates), None)
 
 
 def open_texts(thinking: Any) -> list[str]:

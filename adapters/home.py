@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.fates_out import EDITED, HUBS_OWN, NO_PLACE, is_hubs
+from adapters.fates_out import HUBS, HUBS_METADATA, HUBS_OWN, NO_PLACE
 from adapters.json_lines import Parsed, parse_line
-from adapters.leaves import CONVERTED, Fate, Path, account
+from adapters.leaves import CONVERTED, Fate, Path, account, path_of
 from adapters.report import Report
 from adapters.said import lay
 from adapters.session import place_of
@@ -23,8 +23,10 @@ Held = tuple[Json | None, bytes]  # a line's object, or None and its text
 BROKEN = (KeyError, IndexError, TypeError, ValueError, AttributeError, InvalidJson)  # of a record that is not whole
 OUTDATED = "a newer record of this line counts"
 UNUSABLE = "its record is not whole; written from what the message says"
+EDITED = Fate("dropped", "the record of the agent itself goes home, and it says something else")
 COMPARED = ("role", "content", "tool_calls", "tool_call_id", "thinking")
 _TOLD = frozenset({*COMPARED, "created_at"})
+_HUBS = frozenset({(name,) for name in (*HUBS, "append_id")}.union(map(path_of, HUBS_METADATA)))  # whatever was said
 
 
 def laid(native: Json, message: Json) -> Held | None:
@@ -100,7 +102,7 @@ def _held(value: Any) -> Held:
 def _fate(changed: Collection[str], metadata: Collection[str], path: Path, value: Any) -> Fate:
     if path[0] in changed:
         return EDITED
-    if is_hubs(path):
+    if path[:1] in _HUBS or path[:2] in _HUBS:
         return HUBS_OWN
     is_told = path[0] in _TOLD or (path[0] == "metadata" and (len(path) == 1 or path[1] in metadata))
     return CONVERTED if is_told else NO_PLACE

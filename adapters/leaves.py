@@ -1,12 +1,13 @@
 """Every leaf of a message has a fate: converted, or reported. A leaf is a scalar, or a list or object with nothing in it."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from adapters.conversion import Json
 from adapters.report import Report
 
 Path = tuple[str | int, ...]
+Told = TypeVar("Told")
 
 DEPTH_MAX = 6  # a path in a report goes no deeper, and no name in it is longer
 NAME_CHARS_MAX = 60
@@ -32,6 +33,21 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield from leaves(inner, (*path, index))
     else:
         yield path, value
+
+
+def path_of(name: str) -> Path:
+    """Return the path that a table names, `tool_calls[].id`; a step into a list is `[]`."""
+    return tuple(name.replace("[]", ".[]").split("."))
+
+
+def steps_of(path: Path) -> Path:
+    """Return a path as `path_of` has it: whatever the place in a list is."""
+    return tuple("[]" if isinstance(step, int) else step for step in path)
+
+
+def nearest(told: Mapping[Path, Told], path: Path) -> Told | None:
+    """Return what is told of the longest beginning of a path."""
+    return next((told[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in told), None)
 
 
 def path_name(path: Path) -> str:

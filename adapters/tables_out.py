@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.fates_out import NO_PLACE, SEALED, Notes, is_nothing, is_sealed, kind_of, nearest, path_of
-from adapters.leaves import CONVERTED, Fate, Path
+from adapters.fates_out import NO_PLACE, SEALED, Notes, is_nothing, is_sealed, kind_of
+from adapters.leaves import CONVERTED, Fate, Path, nearest, path_of, steps_of
 
 Table = Mapping[str, str]
 
@@ -51,7 +51,7 @@ class Tables:
             if path[0] == "content" and len(path) > 1:
                 part = message["content"][path[1]]
                 return CONVERTED if path[2:] in self._parts.get(str(part.get("type")), ()) else NO_PLACE
-            steps = tuple("[]" if isinstance(step, int) else step for step in path)
+            steps = steps_of(path)
             if steps in written or (path[0] in _EMPTY and value in (None, {}, [])):
                 return CONVERTED
             return self._told(message, path, value) or nearest(self._stays, steps) or NO_PLACE

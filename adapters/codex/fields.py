@@ -8,8 +8,7 @@ from typing import Any
 
 from adapters.codex.records import Line, replaced_by, says
 from adapters.conversion import Json
-from adapters.fates_out import path_of
-from adapters.leaves import Path, leaves, path_name
+from adapters.leaves import Path, leaves, nearest, path_name, path_of, steps_of
 from adapters.report import Report
 from adapters.said import Unsaid
 
@@ -159,10 +158,10 @@ def is_message_line(line: Line) -> bool:
 
 def _why(line: Line, path: Path, value: Any, items: Sequence[tuple[Path, Json]], unsaid: Unsaid) -> str | None:
     """Why the messages of the line do not say a leaf; None for one that they do."""
-    noted = next((unsaid[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in unsaid), None)
+    noted = nearest(unsaid, path)
     if noted is not None:
         return noted
-    steps = tuple("[]" if isinstance(step, int) else step for step in path)
+    steps = steps_of(path)
     for at, item in items:
         if path[: len(at)] == at and (at or path[:1] not in _line):
             rest = steps[len(at) :]

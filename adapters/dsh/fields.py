@@ -10,8 +10,7 @@ from typing import Any
 from adapters.conversion import Json
 from adapters.dsh.messages import ELSEWHERE, NO_PLACE, SEALED_STATE, USAGE
 from adapters.dsh.records import Spot, spot_of
-from adapters.fates_out import path_of
-from adapters.leaves import Path, leaves, path_name
+from adapters.leaves import Path, leaves, nearest, path_name, path_of, steps_of
 from adapters.report import Report
 from adapters.said import Unsaid
 
@@ -86,7 +85,7 @@ def account_event(report: Report, record: Json, example: str, unsaid: Unsaid) ->
     assert spot is not None
     for path, value in leaves(record):
         report.found("fields")
-        why = next((unsaid[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in unsaid), None)
+        why = nearest(unsaid, path)
         if why is None and _is_said(record["type"], spot, path, value):
             report.converted("fields")
         else:
@@ -97,7 +96,7 @@ def account_header(report: Report, header: Json) -> None:
     """Count every leaf of the header."""
     for path, value in leaves(header):
         report.found("session")
-        if _steps(path) in _header and (value or path == ("version",)):
+        if steps_of(path) in _header and (value or path == ("version",)):
             report.converted("session")
         else:
             report.note("kept_native", f"session/{path_name(path)}", NO_FIELD, "line 1")
@@ -111,10 +110,10 @@ def _is_said(kind: str, spot: Spot, path: Path, value: Any) -> bool:
         return len(path) == depth or _is_block_said(spot, path, depth)
     if spot.result and path[:-1] == spot.result_at and path[-1] in RESULT_FIELDS:
         return True
-    steps = _steps(path[len(spot.at) :])
+    steps = steps_of(path[len(spot.at) :])
     if path[: len(spot.at)] == spot.at and (steps in _message or steps in _of_type.get(kind, ())):
         return isinstance(value, str)
-    return path[0] == "data" and _steps(path[1:]) in _data.get(kind, ())
+    return path[0] == "data" and steps_of(path[1:]) in _data.get(kind, ())
 
 
 def _is_block_said(spot: Spot, path: Path, depth: int) -> bool:
@@ -128,10 +127,6 @@ def _reason(spot: Spot, path: Path) -> str:
     if path[: len(spot.content_at)] == spot.content_at:
         return ELSEWHERE if "attachment" in path else NO_PLACE
     return next((KEPT[step] for step in path if isinstance(step, str) and step in KEPT), NO_FIELD)
-
-
-def _steps(path: Path) -> Path:
-    return tuple("[]" if isinstance(step, int) else step for step in path)
 
 
 _message = frozenset(map(path_of, MESSAGE_FIELDS))

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.fates_out import path_of
 from adapters.gemini.records import kind_of
-from adapters.leaves import Path, leaves, path_name
+from adapters.leaves import Path, leaves, nearest, path_name, path_of, steps_of
 from adapters.report import Report
 from adapters.said import Unsaid
 
@@ -76,11 +75,11 @@ def account_record(report: Report, record: Json, example: str, unsaid: Unsaid) -
     """Count every leaf of the record that tells a live message."""
     for path, value in leaves(record):
         report.found("fields")
-        why = next((unsaid[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in unsaid), None)
+        why = nearest(unsaid, path)
         if why is None and (value is None or _is_said(path)):
             report.converted("fields")
         else:
-            steps = _steps(path)
+            steps = steps_of(path)
             reason = why or next((_kept[steps[:depth]] for depth in range(len(steps), 0, -1) if steps[:depth] in _kept), NO_FIELD)
             report.note("kept_native", f"fields/{_kind(record)}.{path_name(path)}", reason, example)
 
@@ -115,7 +114,7 @@ def _kind(record: Json) -> str:
 
 
 def _is_said(path: Path) -> bool:
-    steps = _steps(path)
+    steps = steps_of(path)
     match steps:
         case ("content", *rest) if rest:
             return _begins(tuple(rest[1:] if rest[0] == "[]" else rest), _parts) or rest == ["[]"]
@@ -130,10 +129,6 @@ def _is_said(path: Path) -> bool:
 
 def _begins(steps: Path, table: frozenset[Path]) -> bool:
     return any(steps[:depth] in table for depth in range(len(steps), 0, -1))
-
-
-def _steps(path: Path) -> Path:
-    return tuple("[]" if isinstance(step, int) else step for step in path)
 
 
 _fields = frozenset(map(path_of, RECORD_FIELDS))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.conversion import Json
-from adapters.leaves import CONVERTED, Fate, Path, account, leaves, path_name
+from adapters.leaves import CONVERTED, Fate, Path, account, leaves, nearest, path_name
 from adapters.report import Report
 from adapters.said import Unsaid
 
@@ -69,7 +69,7 @@ def account_row(report: Report, row: Json, example: str, unsaid: Unsaid) -> None
     """Count every leaf of a live row."""
 
     def fate(path: Path, value: Any) -> Fate:
-        why = next((unsaid[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in unsaid), None)
+        why = nearest(unsaid, path)
         if why is not None:
             return Fate("kept_native", why)
         if value is not None and OF_ROLE.get(str(path[0]), row["role"]) != row["role"]:
