@@ -73,11 +73,11 @@ def is_compaction(message: Json) -> bool:
     return isinstance(metadata_of(message).get("compaction"), Mapping)
 
 
-def goes_on(message: Json, reply_id: object) -> bool:
-    """Does a message, right behind a reply of this id, belong to it? A compaction's summary belongs to none."""
-    own = metadata_of(message).get("reply_id")
-    is_named = isinstance(own, str) and bool(own) and own == reply_id
-    return is_named and message["role"] == "assistant" and not is_compaction(message)
+def goes_on(message: Json, before: Json) -> bool:
+    """Does a message belong to the same reply as the one right before it? A compaction's summary belongs to none."""
+    reply_id = metadata_of(message).get("reply_id")
+    is_same = isinstance(reply_id, str) and bool(reply_id) and reply_id == metadata_of(before).get("reply_id")
+    return is_same and message["role"] == "assistant" and not is_compaction(message)
 
 
 def place_of(message: Json, index: int) -> str:

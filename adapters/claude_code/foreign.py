@@ -47,7 +47,6 @@ NO_TIME = untimed("line")
 class _Reply:
     """Neighbouring messages of one reply, and their calls with the uuid of the line that makes them."""
 
-    reply_id: str
     message_id: str
     last: int
     calls: list[tuple[int, PairedCall, str]] = field(default_factory=list)
@@ -71,7 +70,7 @@ class Foreign:
         self._answer(before, inside, chain)
         for index in indexes:
             message = self._messages[index]
-            if reply and not (index == reply.last + 1 and goes_on(message, reply.reply_id)):
+            if reply and not (index == reply.last + 1 and goes_on(message, self._messages[reply.last])):
                 self._answer(reply.calls, inside, chain)
                 reply = None
             if why := why_left_out(message):
@@ -132,9 +131,7 @@ class Foreign:
         if not blocks:
             self._accounts.left_out(index, EMPTY)
             return reply
-        reply_id = metadata_of(message).get("reply_id")
-        if reply is None:
-            reply = _Reply(reply_id if isinstance(reply_id, str) else "", f"msg_{digest(self._names[index])}", index)
+        reply = reply or _Reply(f"msg_{digest(self._names[index])}", index)
         self._add("assistant", index, chain, {"message": self._reply_body(message, blocks, reply.message_id, notes)}, notes)
         reply.last = index
         reply.calls += [(index, call, chain.parent or "") for call in calls]

@@ -11,7 +11,6 @@
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.accounts import Accounts
@@ -20,34 +19,24 @@ from adapters.conversion import Json
 from adapters.fates_out import (
     AS_TEXT,
     BEGINS,
-    DOUBLED,
     EMPTY,
-    NO_CALL,
     NO_RESULT,
     ORPHAN,
     Notes,
     is_summary,
     open_texts,
-    why_left_out,
 )
+from adapters.gathering import Gathering
 from adapters.hermes.fields_out import fate_of
 from adapters.hermes.records import why_dead
 from adapters.hermes.rows_out import Clock, call_of, content_of, joined, new_row, sound
 from adapters.pairing import PairedCall, Pairing
 from adapters.report import Report
-from adapters.session import goes_on, metadata_of, place_of
+from adapters.session import place_of
 from eventstore.wire.codec import Number
 
 
-@dataclass(slots=True)
-class _Reply:
-    """Neighbouring messages of one reply, not written yet."""
-
-    reply_id: object
-    indexes: list[int] = field(default_factory=list)
-
-
-class Foreign:
+class Foreign(Gathering):
     """Writes messages, in their order, behind the rows that are there already."""
 
     def __init__(
@@ -59,115 +48,77 @@ class Foreign:
         rows: list[Any],
         report: Report,
     ) -> None:
-        self._messages, self._pairing, self._at_home = messages, pairing, at_home
+        super().__init__(messages, pairing, at_home, Accounts(messages, fate_of, report))
         self._clock, self._rows, self._report = clock, rows, report
-        self._accounts = Accounts(messages, fate_of, report)
-        self._reply: _Reply | None = None
-        self._waiting: set[int] = set()  # results whose call was not written yet
-        self._answered: set[int] = set()
 
-    def add(self, index: int) -> None:
-        message = self._messages[index]
-        if self._reply and not (index == self._reply.indexes[-1] + 1 and goes_on(message, self._reply.reply_id)):
-            self.flush()
-        if why := why_left_out(message):
-            self._accounts.left_out(index, why)
-            return
-        match message["role"]:
-            case "assistant":
-                self._reply = self._reply or _Reply(metadata_of(message).get("reply_id"))
-                self._reply.indexes.append(index)
-            case "tool":
-                self._tool(index, message)
-            case _:
-                self._user(index, message)
-
-    def flush(self) -> None:
-        """Write the reply that is gathered, and the results of its calls."""
-        reply, self._reply = self._reply, None
-        if reply is None:
-            return
-        notes = {index: Notes() for index in reply.indexes}
-        messages = [(self._messages[index], notes[index]) for index in reply.indexes]
+    def write_reply(self, indexes: Sequence[int], notes: dict[int, Notes]) -> bool:
+        messages = [(self.messages[index], notes[index]) for index in indexes]
         content = joined([content_of(message.get("content"), note, with_images=False) for message, note in messages])
         thoughts = [sound("\n\n".join(open_texts(message.get("thinking"))), ("thinking",), note) for message, note in messages]
         calls = [
             call_of(call, ("tool_calls", place), notes[index])
-            for index in reply.indexes
-            for place, call in enumerate(self._pairing.calls.get(index, ()))
+            for index in indexes
+            for place, call in enumerate(self.pairing.calls.get(index, ()))
         ]
         thought = "\n\n".join(filter(None, thoughts))
         if not _is_said(content) and not calls and not thought:
-            for index in reply.indexes:
-                self._accounts.nothing_left(index)
-            return
+            return False
         times = [self._clock.of(message, note) for message, note in messages]
-        self._begin("assistant", times[0], reply.indexes[0])
+        self._begin(times[0], indexes[0])
         if is_summary(messages[0][0]):
-            self._compact(reply.indexes[0])
+            self._compact(indexes[0])
         more: Json = {"tool_calls": calls or None, "reasoning": thought or None}
         more["finish_reason"] = "tool_calls" if calls else "stop"
         self._rows.append(new_row("assistant", content or None if calls else content, times[0], **more))
-        for index in reply.indexes:
-            self._accounts.written(index, notes[index])
-        self.answer([(index, call) for index in reply.indexes for call in self._pairing.calls.get(index, ())])
-
-    def finish(self) -> None:
-        """Write what is left."""
-        self.flush()
-        for index in sorted(self._waiting - self._answered):
-            self._accounts.left_out(index, NO_CALL)
+        for index in indexes:
+            self.accounts.written(index, notes[index])
+        self.answer([(index, call) for index in indexes for call in self.pairing.calls.get(index, ())])
+        return True
 
     def answer(self, calls: Sequence[tuple[int, PairedCall]]) -> None:
         """Write a result for each call, made up where there is none; those at home stand in the session already."""
         last = max((index for index, _ in calls), default=-1)
         for caller, call in calls:
-            if call.result in self._at_home:
+            if call.result in self.at_home:
                 continue
             name = str(call.call["function"]["name"])
             if call.result is None:
                 row = new_row("tool", NO_RESULT, self._clock.same(), tool_call_id=call.id, tool_name=tool_name(name))
                 self._rows.append(row)
-                self._accounts.result_made_up(caller)
+                self.accounts.result_made_up(caller)
                 continue
-            index, message, notes = call.result, self._messages[call.result], Notes()
-            self._answered.add(index)
+            index, message, notes = call.result, self.messages[call.result], Notes()
+            self.answered.add(index)
             content = content_of(message.get("content"), notes)
             time = self._clock.of(message, notes)
             self._rows.append(new_row("tool", content, time, tool_call_id=call.id, tool_name=tool_name(name)))
-            self._accounts.result_moved(index, caller, last)
+            self.accounts.result_moved(index, caller, last)
             if call.is_renamed:
                 notes["tool_call_id",] = RENAMED
-            self._accounts.written(index, notes)
+            self.accounts.written(index, notes)
 
-    def _user(self, index: int, message: Json) -> None:
+    def write_user(self, index: int, message: Json) -> None:
         notes: Notes = {}
         content = content_of(message.get("content"), notes)
         if not _is_said(content):
-            self._accounts.left_out(index, EMPTY)
+            self.accounts.left_out(index, EMPTY)
             return
         if is_summary(message):
             self._compact(index)
         self._rows.append(new_row("user", content, self._clock.of(message, notes)))
-        self._accounts.written(index, notes)
+        self.accounts.written(index, notes)
 
-    def _tool(self, index: int, message: Json) -> None:
-        """A result: written with its call, or told as text, or left out."""
-        if index in self._pairing.doubled:
-            self._accounts.left_out(index, DOUBLED)
-        elif index in self._pairing.orphans:
-            notes: Notes = {("tool_call_id",): AS_TEXT, ("role",): AS_TEXT}
-            content = joined([ORPHAN, content_of(message.get("content"), notes)])
-            self._rows.append(new_row("user", content, self._clock.of(message, notes)))
-            self._accounts.written(index, notes, is_degraded=True)
-        else:
-            self._waiting.add(index)
+    def write_orphan(self, index: int, message: Json) -> None:
+        notes: Notes = {("tool_call_id",): AS_TEXT, ("role",): AS_TEXT}
+        content = joined([ORPHAN, content_of(message.get("content"), notes)])
+        self._rows.append(new_row("user", content, self._clock.of(message, notes)))
+        self.accounts.written(index, notes, is_degraded=True)
 
-    def _begin(self, role: str, time: Number, index: int) -> None:
+    def _begin(self, time: Number, index: int) -> None:
         is_first = not any(not why_dead(row) and row["role"] != "system" for row in self._rows)
-        if is_first and role == "assistant" and not is_summary(self._messages[index]):
+        if is_first and not is_summary(self.messages[index]):
             self._rows.append(new_row("user", BEGINS, time))
-            self._accounts.beginning_made_up(index, "a row")
+            self.accounts.beginning_made_up(index, "a row")
 
     def _compact(self, index: int) -> None:
         """Mark what is live as compacted."""
@@ -176,7 +127,7 @@ class Foreign:
             row |= {"active": Number("0"), "compacted": Number("1")}
         if live:
             reason = "a summary stands for the rows before it; they are marked as compacted"
-            self._report.warn("rows/compacted", reason, place_of(self._messages[index], index), len(live))
+            self._report.warn("rows/compacted", reason, place_of(self.messages[index], index), len(live))
 
 
 def _is_said(content: str | list[Json]) -> bool:
