@@ -1,12 +1,26 @@
 """What new ids are made of: always the same for the same session, so that writing it again adds nothing."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from hashlib import sha256
+from uuid import UUID
 
 from adapters.conversion import Json
 from adapters.pairing import digest
 from adapters.values import text_of
 from eventstore.wire import codec
+
+_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
+
+
+def is_uuid(name: str) -> bool:
+    return _uuid(name) is not None
+
+
+def uuid_of(name: str) -> str:
+    """Return a uuid, always the same for the same name."""
+    return str(UUID(bytes=sha256(f"tasuki:{name}".encode("utf-8", "surrogatepass")).digest()[:16], version=5))
 
 
 def record_names(messages: Sequence[Json]) -> list[str]:

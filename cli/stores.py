@@ -6,7 +6,6 @@ Harness a log a session, compressed as a rule (`stores_dsh`); OpenCode and Herme
 agent more that keeps files is a line in `FILES`.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -19,6 +18,7 @@ from adapters.claude_code.side_files import with_files
 from adapters.codex.records import AGENT as CODEX
 from adapters.conversion import Conversion
 from adapters.gemini.records import AGENT as GEMINI
+from adapters.made_names import is_uuid
 from adapters.registry import LINES_LOOKED_AT, READERS, identify
 from cli import stores_claude_code, stores_codex, stores_database, stores_dsh, stores_gemini
 from cli.containers_dsh import AGENT as DSH
@@ -31,7 +31,6 @@ from eventstore.errors import StoreError
 __all__ = ["AGENTS", "CLAUDE_CODE", "Loaded", "NoSuchFile", "NoSuchNativeSession", "Source", "claude_home", "link_of"]
 
 AGENTS = tuple(READERS)
-_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class FileStore(Protocol):
@@ -146,7 +145,7 @@ def as_loaded(source: Source, conversion: Conversion, lines: list[bytes]) -> Loa
 def _native_id(source: Source, conversion: Conversion, lines: list[bytes]) -> str:
     """The agent's own name of a session: for Claude Code's sessions that of the file, as its resume goes by it."""
     is_subagent = isinstance(conversion.meta.get("subagent"), dict)
-    if source.agent == CLAUDE_CODE and not is_subagent and _uuid.fullmatch(source.path.stem):
+    if source.agent == CLAUDE_CODE and not is_subagent and is_uuid(source.path.stem):
         return source.path.stem
     return native_id_of(conversion, lines[0] if lines else b"")
 

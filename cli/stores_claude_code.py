@@ -5,7 +5,6 @@ versions beside it, each with a sidecar `agent-<id>.meta.json`.
 """
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -13,13 +12,13 @@ from typing import Any
 
 from adapters.claude_code import reader as claude_code
 from adapters.claude_code.side_files import FOLDER, File
+from adapters.made_names import is_uuid
 from adapters.registry import LINES_LOOKED_AT
 from cli.source import NoSuchNativeSession, Source
 from cli.store_files import changed_at, literal, object_in
 from eventstore.errors import StoreError
 
 CLAUDE_CODE = "claude-code"
-_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def claude_home(environ: Mapping[str, str] = os.environ) -> Path:
@@ -53,7 +52,7 @@ def all_in_stores() -> Iterator[Source | StoreError]:
     for path in sorted(files, key=changed_at):
         yield Source(CLAUDE_CODE, path)
     for folder in sorted(projects.glob("*/*/")):
-        if _uuid.fullmatch(folder.name) and not folder.with_name(f"{folder.name}.jsonl").exists():
+        if is_uuid(folder.name) and not folder.with_name(f"{folder.name}.jsonl").exists():
             yield NoSuchNativeSession(
                 f"{folder}: the session's own file is gone (Claude Code deletes old ones: cleanupPeriodDays)."
             )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC
 from functools import partial
 
-from adapters.claude_code.names import uuid_of
 from adapters.conversion import Json
+from adapters.made_names import uuid_of
 from adapters.moments import moment_of, stamp
 
 moment_ms = partial(moment_of, zone=UTC)  # what of the agent's own has no offset is in UTC

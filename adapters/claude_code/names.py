@@ -2,14 +2,12 @@
 
 import re
 import unicodedata
-from hashlib import sha256
-from uuid import UUID
 
+from adapters.made_names import is_uuid, uuid_of
 from adapters.pairing import digest
 
 KEY_CHARS_MAX = 200
 
-_is_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 _is_tool_id = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII).fullmatch
 _digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -26,18 +24,9 @@ def project_key(cwd: str) -> str:
     return key if len(key) <= KEY_CHARS_MAX else f"{key[:KEY_CHARS_MAX]}-{_hash(units)}"
 
 
-def uuid_of(name: str) -> str:
-    """Return the uuid of a line, always the same for the same name."""
-    return str(UUID(bytes=sha256(f"tasuki:{name}".encode("utf-8", "surrogatepass")).digest()[:16], version=5))
-
-
 def session_uuid(name: str) -> str:
     """Return a session's id: the name itself where the agent would take it, else a uuid made from it."""
-    return name if _is_uuid(name) else uuid_of(f"session:{name}")
-
-
-def is_uuid(name: str) -> bool:
-    return _is_uuid(name) is not None
+    return name if is_uuid(name) else uuid_of(f"session:{name}")
 
 
 def is_tool_id(name: str) -> bool:

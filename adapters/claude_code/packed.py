@@ -3,7 +3,6 @@
 A string is a number from 0, given once, equal for equal strings. What is looked at is made a `Line` again, and let go.
 """
 
-import re
 from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, overload
@@ -12,10 +11,10 @@ from adapters.claude_code.chain import moment_ms
 from adapters.claude_code.picked import Picked
 from adapters.claude_code.records import MESSAGE_TYPES, NOTHING_TOLD, Line, Told
 from adapters.conversion import Json
+from adapters.made_names import is_uuid
 from adapters.moments import stamp
 
 NONE = -1
-_is_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 
 
 class Names:
@@ -81,7 +80,7 @@ class Names:
 
 def _key(text: str) -> bytes:
     """A uuid in 16 bytes; any other string in UTF-8 behind what no UTF-8 has, and never in 16."""
-    if len(text) == 36 and _is_uuid(text):
+    if len(text) == 36 and is_uuid(text):
         return bytes.fromhex(text.replace("-", ""))
     raw = b"\xff" + text.encode("utf-8", "surrogatepass")
     return raw if len(raw) != 16 else b"\xff" + raw

@@ -24,12 +24,12 @@ from adapters.claude_code.foreign import Foreign
 from adapters.claude_code.home import Home, gather
 from adapters.claude_code.home_lines import HomeLine
 from adapters.claude_code.live_branch import Tree, newest_leaf, subagent_branch
-from adapters.claude_code.names import is_tool_id, is_uuid, made_tool_id, project_key, session_uuid
+from adapters.claude_code.names import is_tool_id, made_tool_id, project_key, session_uuid
 from adapters.claude_code.packed import NONE, packed
 from adapters.claude_code.records import AGENT
 from adapters.claude_code.side_files import File, beside
 from adapters.conversion import Json
-from adapters.made_names import record_names, session_name
+from adapters.made_names import is_uuid, record_names, session_name
 from adapters.pairing import PairedCall, Pairing, digest, pair
 from adapters.pieces import encoded
 from adapters.report import Report

@@ -1,17 +1,11 @@
 """Names and times that Codex goes by: a session's id and the file that it is found by."""
 
-import re
 from hashlib import sha256
 from uuid import UUID
 
 from adapters import clock
+from adapters.made_names import is_uuid
 from adapters.moments import moment_of, stamp
-
-_is_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
-
-
-def is_uuid(name: str) -> bool:
-    return _is_uuid(name) is not None
 
 
 def session_uuid(name: str, first_ms: int) -> str:

@@ -18,11 +18,11 @@ from typing import Any
 from adapters.carried import clean, is_call_id
 from adapters.codex.foreign import Foreign
 from adapters.codex.home import Home, HomeLine, gather
-from adapters.codex.names import Clock, is_uuid, path_of_session, session_uuid
+from adapters.codex.names import Clock, path_of_session, session_uuid
 from adapters.codex.records import AGENT, SEALED_SUMMARIES, VERSION
 from adapters.conversion import Json
 from adapters.fates_out import SEALED
-from adapters.made_names import said_by, session_name
+from adapters.made_names import is_uuid, said_by, session_name
 from adapters.moments import first_moment, moment_of, stamp
 from adapters.pairing import pair, report_pairing
 from adapters.report import Report

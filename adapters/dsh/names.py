@@ -5,9 +5,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 from adapters.conversion import Json
 from adapters.dsh.records import AGENT
+from adapters.made_names import said_by
 from adapters.session import metadata_of, native_of
 from adapters.values import text_of
-from eventstore.wire import codec
 
 
 class Names:
@@ -19,7 +19,7 @@ class Names:
 
     def message(self, message: Json) -> str:
         own = text_of(metadata_of(message), "native_id") if native_of(message, AGENT) else ""
-        name = own or text_of(message, "append_id") or codec.dump({key: message[key] for key in message if key != "native"})
+        name = own or text_of(message, "append_id") or said_by(message)
         self._seen[name] += 1
         if own and self._seen[name] == 1:
             return own

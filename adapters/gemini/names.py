@@ -2,11 +2,12 @@
 
 import re
 from hashlib import sha256
-from uuid import UUID
+
+from adapters import made_names
+from adapters.made_names import is_uuid
 
 TOOL_NAME_CHARS_MAX = 64
 
-_is_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 _is_call_id = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII).fullmatch
 _not_in_a_tool_name = re.compile(r"[^A-Za-z0-9_.-]", re.ASCII)
 _not_in_a_slug = re.compile(r"[^a-z0-9]+", re.ASCII)
@@ -14,16 +15,12 @@ _not_in_a_slug = re.compile(r"[^a-z0-9]+", re.ASCII)
 
 def uuid_of(name: str) -> str:
     """Return the id of a record, always the same for the same name."""
-    return str(UUID(bytes=sha256(f"tasuki:gemini:{name}".encode("utf-8", "surrogatepass")).digest()[:16], version=5))
+    return made_names.uuid_of(f"gemini:{name}")
 
 
 def session_uuid(name: str) -> str:
     """Return a session's id: the name itself where it is one that the agent gives, else a uuid made from it."""
     return name if is_uuid(name) else uuid_of(f"session:{name}")
-
-
-def is_uuid(name: str) -> bool:
-    return _is_uuid(name) is not None
 
 
 def is_call_id(name: str) -> bool:

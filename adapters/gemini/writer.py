@@ -19,11 +19,11 @@ from adapters.conversion import Json
 from adapters.gemini.foreign import Foreign, Item
 from adapters.gemini.freshness import fresh
 from adapters.gemini.home import Home, gather
-from adapters.gemini.names import file_name, is_call_id, is_uuid, project_hash, session_uuid, slug_of
+from adapters.gemini.names import file_name, is_call_id, project_hash, session_uuid, slug_of
 from adapters.gemini.records import AGENT, VERSION, is_header
 from adapters.gemini.records_out import line_of
 from adapters.gemini.times import Clock, moment_ms
-from adapters.made_names import record_names, session_name
+from adapters.made_names import is_uuid, record_names, session_name
 from adapters.moments import first_moment, stamp
 from adapters.pairing import pair
 from adapters.report import Report

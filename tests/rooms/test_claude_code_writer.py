@@ -14,10 +14,11 @@ import pytest
 from standard_sessions import PNG
 
 from adapters.carried import tool_name
-from adapters.claude_code.names import project_key, session_uuid, uuid_of
+from adapters.claude_code.names import project_key, session_uuid
 from adapters.claude_code.reader import read
 from adapters.claude_code.validator import problems
 from adapters.claude_code.writer import write
+from adapters.made_names import uuid_of
 from adapters.session import Session, session_of
 from adapters.target import Target, UnknownVersion
 from adapters.written import Written

@@ -3,11 +3,11 @@
 import pytest
 from rollouts import THREAD, TIME, assistant, call, compacted, event, item, meta, result, rollout, user
 
-from adapters.codex.names import is_uuid
 from adapters.codex.reader import read
 from adapters.codex.validator import problems
 from adapters.codex.writer import write
 from adapters.fates_out import NO_RESULT, ORPHAN
+from adapters.made_names import is_uuid
 from adapters.session import Session, session_of
 from adapters.target import Target, UnknownVersion
 from eventstore.wire.codec import parse
