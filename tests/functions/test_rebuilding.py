@@ -1,5 +1,7 @@
 """A projection is built anew beside the live one and swapped in, or folded afresh in a transaction and compared."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import psycopg
 import pytest
 from planted import plant
@@ -70,6 +72,32 @@ def test_nobody_appends_while_a_projection_is_swapped(log: SqlLog):
         other.sql("set lock_timeout = 50")
         with pytest.raises(psycopg.errors.LockNotAvailable):
             other.one("lock_log")
+
+
+@plant("read_page_at_head", "language plpgsql", "language plpgsql stable")
+@plant("read_events_at_head", "language plpgsql", "language plpgsql stable")
+def test_a_page_that_waits_for_a_swap_gives_the_head_as_the_last_rows_leave_it(log: SqlLog):
+    some_events(log)
+    begin(log)
+    log.call("rebuild_range", projection="sessions", from_seq=1, to_seq=5)
+    (seq,) = log.seqs(log.said("a"))
+    page = {"session_no": 1, "part_nos": [1], "part_afters": [seq], "part_tos": [2**63 - 1], "max_count": 9, "max_bytes": 999}
+    functions = ("read_page", "read_page_at_head", "read_events", "read_events_at_head")
+    waiting = "select pid from pg_locks where relation = '{}.sessions'::regclass and not granted"
+    with ThreadPoolExecutor(len(functions)) as threads, log.another() as other:
+        with log.connection.transaction():
+            log.call("swap_projection", projection="sessions", version=SESSIONS.version, done_seq=5)
+            pages = [threads.submit(read_apart, log, function, {**page, "with_native": False}) for function in functions]
+            while len(other.sql(waiting)) < len(functions):
+                assert not any(one.done() for one in pages)
+        assert [one.result(10)["head_seq"] for one in pages] == [seq] * len(functions)
+
+
+def read_apart(log: SqlLog, function: str, page: dict[str, object]) -> dict[str, object]:
+    """Read over a connection of its own."""
+    with log.another() as other:
+        row: dict[str, object] = other.one(function, **page)
+        return row
 
 
 @plant("install_fold", "'fold_' || p.name", "'fold_snapshots'")
