@@ -46,6 +46,21 @@ async def test_a_client_that_leaves_in_the_middle_of_a_body_or_a_read_harms_nobo
             await becomes(http, waiting=0, within_s=FREED_S)
 
 
+async def test_an_export_is_logged_as_answered_where_its_client_stayed_and_as_left_where_it_left(database):
+    with running_hub(database) as hub:
+        async with hub.client() as http:
+            caller = Rest(http, "p")
+            path = f"/v1/sessions/{await caller.create()}"
+            for _ in range(8):  # more than the sockets hold
+                await http.post(f"{path}/messages", json={"role": "user", "content": "x" * 2_000_000})
+            for method in ("GET", "HEAD"):
+                assert (await http.request(method, f"{path}/export?to=messages")).status_code == 200
+            async with http.stream("GET", f"{path}/export?to=messages") as response:
+                assert response.status_code == 200
+
+            await eventually(partial(statuses_of, hub, "/export"), lambda statuses: statuses == [200, 200, 499])
+
+
 async def test_a_connection_that_was_idle_for_longer_than_a_client_keeps_it_takes_the_next_request(database):
     with running_hub(database) as hub:
         limits = httpx2.Limits(max_connections=1, keepalive_expiry=60)
@@ -133,6 +148,11 @@ def reads_of_pages(admin: psycopg.Connection) -> int:
 async def lines_of_the_gone(hub: HubProcess) -> list[dict[str, Any]]:
     """A long poll says in the log that nobody was there to be answered."""
     return [line for line in hub.log_lines() if line.get("status") == 499]
+
+
+async def statuses_of(hub: HubProcess, route_end: str) -> list[int]:
+    """The statuses in the log of requests to a route, in order."""
+    return [line["status"] for line in hub.log_lines() if str(line.get("route")).endswith(route_end)]
 
 
 async def wait_for_more(http: httpx2.AsyncClient, session_id: str) -> None:

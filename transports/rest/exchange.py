@@ -1,10 +1,10 @@
 """Handlers that exchange whole sessions with agents: a file in, files out."""
 
 from collections import deque
-from collections.abc import AsyncIterator
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from adapters.target import Target
 from eventstore.errors import InvalidRequest
@@ -25,9 +25,7 @@ async def export_session(request: Request) -> UnlessGone:
     session_id = session_id_of(request)
 
     async def answer() -> Response:
-        pieces = deque(await service(request).export(session_id, agent, target))
-        length = str(sum(map(len, pieces)))
-        return StreamingResponse(_emptied(pieces), headers={"Content-Length": length}, media_type=JSON)
+        return _Pieces(await service(request).export(session_id, agent, target))
 
     return UnlessGone(answer)
 
@@ -45,7 +43,15 @@ async def import_file(request: Request) -> Response:
     return Response(dump(written.answer | {"log_id": hub.log_id}), 200 if written.duplicate else 201, media_type=JSON)
 
 
-async def _emptied(pieces: deque[bytes]) -> AsyncIterator[bytes]:
-    """The pieces in order, each let go of when it is sent."""
-    while pieces:
-        yield pieces.popleft()
+class _Pieces(Response):
+    """An answer in pieces, each let go of when it is sent. It does not watch for the client: who sends it does."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = deque(pieces)
+        super().__init__(headers={"Content-Length": str(sum(map(len, pieces)))}, media_type=JSON)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        while self._pieces:
+            piece = self._pieces.popleft()
+            await send({"type": "http.response.body", "body": piece, "more_body": bool(self._pieces)})
