@@ -2,6 +2,7 @@
 
 from collections import deque
 
+import anyio.lowlevel
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -53,5 +54,6 @@ class _Pieces(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         while self._pieces:
+            await anyio.lowlevel.checkpoint()  # to a client that is gone all can be sent at once: the watch comes in between
             piece = self._pieces.popleft()
             await send({"type": "http.response.body", "body": piece, "more_body": bool(self._pieces)})

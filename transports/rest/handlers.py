@@ -229,7 +229,7 @@ class UnlessGone:
             tasks.start_soon(_cancel_when_gone, receive, tasks.cancel_scope.cancel)
             try:
                 await (await self._answer())(scope, receive, send)
-                is_sent = not tasks.cancel_scope.cancel_called  # to who is gone, nothing is sent and nothing fails
+                is_sent = True
             except (StoreError, ClientDisconnect) as error:  # as they are, not in a group
                 failure = error
             tasks.cancel_scope.cancel()
