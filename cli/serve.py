@@ -4,9 +4,11 @@ import contextlib
 import logging
 import signal
 import socket
+import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 import anyio
 import anyio.to_thread
@@ -40,6 +42,7 @@ DATABASE_WAIT_S = 30.0
 GRACE_S = 10
 KEEP_ALIVE_S = 75  # more than clients and proxies keep an idle connection: who closes first loses no request
 BACKLOG = 4096
+PIPELINED_MAX = 8  # requests of one connection, the one that is answered and those that wait for their turn
 APPENDS_AT_ONCE = 2  # small and large ones: reads leave them their connections
 RESTART_CHECK_S = 1.0
 
@@ -54,6 +57,7 @@ async def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
     async with postgres(settings) as (dsn, embedded), _hub(settings, dsn) as hub, _skins(hub) as app:
         config = uvicorn.Config(
             app,
+            http=_HTTP,
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -72,6 +76,33 @@ async def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
             await server.serve(sockets=[listening])
             tasks.cancel_scope.cancel()
     log.info("stopped")
+
+
+if sys.platform == "win32":
+    _HTTP: Literal["auto"] = "auto"
+else:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+    class _HTTP(HttpToolsProtocol):
+        """Tells each request under way when its client has left, also where others were sent behind it: uvicorn tells the last
+        one alone, and looks at nothing that comes while one waits for its turn."""
+
+        _unanswered: Sequence[RequestResponseCycle] = ()
+
+        def on_headers_complete(self) -> None:
+            before = self.cycle
+            super().on_headers_complete()
+            if self.cycle is not before:
+                self._unanswered = [*(one for one in self._unanswered if not one.response_complete), self.cycle]
+            if len(self._unanswered) <= PIPELINED_MAX:
+                self.flow.resume_reading()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            for one in self._unanswered:
+                if not one.response_complete:
+                    one.disconnected = True
+                    one.message_event.set()
+            super().connection_lost(exc)
 
 
 class _Server(uvicorn.Server):

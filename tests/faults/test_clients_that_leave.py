@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import httpx2
 import psycopg
+import pytest
 from hubs import HubProcess, running_hub
 from restclient import Rest
 from tails import becomes, eventually, health, stream
@@ -43,6 +44,21 @@ async def test_a_client_that_leaves_in_the_middle_of_a_body_or_a_read_harms_nobo
                 await leave_in_the_middle(hub.url, hub.token, session_id)
             assert len(await caller.read(session_id)) == 100
             await caller.append(session_id, "still here")
+            await becomes(http, waiting=0, within_s=FREED_S)
+
+
+@pytest.mark.parametrize("waiting", ["?wait=60", "/events"])
+async def test_a_client_that_leaves_behind_requests_sent_ahead_frees_its_place_at_once(database, waiting):
+    with running_hub(database) as hub:
+        async with hub.client() as http:
+            session_id = await Rest(http, "p").create()
+            host, _, port = hub.url.removeprefix("http://").partition(":")
+            head = f"HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {hub.token}\r\n\r\n"
+            connection = await anyio.connect_tcp(host, int(port))
+            await connection.send(f"GET /v1/sessions/{session_id}{waiting} {head}".encode())
+            await becomes(http, waiting=1)
+            await connection.send(f"GET /healthz {head}GET /healthz {head}".encode())
+            await connection.aclose()
             await becomes(http, waiting=0, within_s=FREED_S)
 
 
