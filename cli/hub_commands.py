@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
+from cli.loading import loading
 from eventstore.errors import InvalidSettings
 from eventstore.settings import Settings, load_settings
 from eventstore.wire.message import message_schema
@@ -50,10 +51,11 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 
 def run_serve(options: argparse.Namespace) -> int:
-    import anyio
+    with loading():
+        import anyio
 
-    from cli.logs import configure_logs
-    from cli.serve import serve, token_hint
+        from cli.logs import configure_logs
+        from cli.serve import serve, token_hint
 
     settings = settings_of(options)
     configure_logs(settings.log_level)

@@ -4,35 +4,38 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
-from cli import (
-    archive_commands,
-    convert,
-    demo,
-    doctor,
-    history_commands,
-    hub_commands,
-    log_commands,
-    mcp_commands,
-    projection_commands,
-    pull,
-    push,
-    restore_commands,
-    session_commands,
-    snapshot_commands,
-    worker_commands,
-)
+from cli.loading import loading
 from cli.terminal import safe, use_utf8
 from eventstore.errors import InvalidSettings, StoreError
 
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "hub_commands": ("serve", "migrate", "schema"),
+    "demo": ("demo",),
+    "doctor": ("doctor",),
+    "session_commands": ("sessions", "show", "tail"),
+    "push": ("push",),
+    "pull": ("pull",),
+    "convert": ("convert",),
+    "snapshot_commands": ("snapshot", "snapshots", "fork"),
+    "history_commands": ("diff", "delete", "purge"),
+    "log_commands": ("log",),
+    "projection_commands": ("projections",),
+    "archive_commands": ("archive",),
+    "restore_commands": ("restore",),
+    "worker_commands": ("worker",),
+    "mcp_commands": ("mcp",),
+}
+"""The files of verbs, in the order of the help, and which verbs each adds."""
 _UNREACHABLE = {"database_unavailable", "embedded_unavailable", "hub_unreachable"}
 _USAGE = {InvalidSettings.code, "no_such_file"}
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of every verb."""
+def parser(verb: str = "") -> argparse.ArgumentParser:
+    """Return the parser of every verb, or of those in the file of one verb: it is loaded in half the time, or a quarter."""
     top = argparse.ArgumentParser(
         prog="tasuki",
         description="Hand a coding agent's session from one host and agent to the next.",
@@ -41,24 +44,9 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action=_Version, nargs=0, help="print the version")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for group in (
-        hub_commands,
-        demo,
-        doctor,
-        session_commands,
-        push,
-        pull,
-        convert,
-        snapshot_commands,
-        history_commands,
-        log_commands,
-        projection_commands,
-        archive_commands,
-        restore_commands,
-        worker_commands,
-        mcp_commands,
-    ):
-        group.register(verbs)
+    own = [group for group, names in GROUPS.items() if verb in names]
+    for group in own or GROUPS:
+        import_module(f"cli.{group}").register(verbs)
     return top
 
 
@@ -75,7 +63,10 @@ class _Version(argparse.Action):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. What goes wrong is said in one line, without a traceback."""
     use_utf8()
-    options = parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    with loading():
+        known = parser(arguments[0] if arguments else "")
+    options = known.parse_args(arguments)
     try:
         code = int(options.run(options) or 0)
         sys.stdout.flush()

@@ -106,7 +106,7 @@ async def test_who_the_agent_is_goes_along():
 
 def test_it_needs_no_database_driver_and_nothing_that_windows_has_not():
     script = (
-        "import sys, mcp.server.stdio, cli.main, cli.mcp_commands, cli.rest_hub, transports.mcp.server, transports.mcp.watch;"
+        "import sys, mcp.server.stdio, cli.main, cli.rest_hub, transports.mcp.server, transports.mcp.watch; cli.main.parser();"
         "print(*[name for name in ('psycopg', 'uvloop', 'pygit2', 'transports.service') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
