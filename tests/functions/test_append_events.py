@@ -211,9 +211,7 @@ def test_a_large_body_is_compressed_before_the_lock_is_taken(log: SqlLog):
         with holder.connection.transaction():
             holder.one("lock_log")
             done = threads.submit(writer.append, log.said("a", "x" * 8_000_000))
-            deadline = time.monotonic() + DEADLINE_S
-            while staged_bytes(log) == before and time.monotonic() < deadline:
-                time.sleep(0.01)
+            until_someone_waits_for_the_lock(log)
             assert staged_bytes(log) > before
             assert not done.done()
         assert [one.seq for one in done.result(DEADLINE_S)] == [2]
@@ -239,6 +237,13 @@ def test_large_and_small_bodies_of_one_batch_are_each_kept_whole_and_nothing_sta
         kept = log.sql("select l.body, n.native from {}.log l left join {}.natives n using (seq) where l.seq > 1 order by l.seq")
         assert kept == [(event["bodies"], native) for event, native in zip(events, natives, strict=True)]
         assert log.sql("select count(*) from {}.staged") == [(0,)]
+
+
+def until_someone_waits_for_the_lock(log: SqlLog) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not log.sql("select pid from pg_stat_activity where datname = current_database() and wait_event = 'advisory'"):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def staged_bytes(log: SqlLog) -> int:
