@@ -39,7 +39,7 @@ def test_it_is_one_that_the_agent_would_resume(session):
     assert sound(write(session, NOW)), problems(write(session, NOW).records)
 
 
-@draws(100)
+@draws(150)
 @given(sessions())
 def test_writing_again_gives_the_same_lines(session):
     assert write(session, NOW) == write(session, NOW)

@@ -57,7 +57,7 @@ def test_it_is_one_that_the_agent_resumes(session):
     assert problems(write(session, NOW).records) in ([], SAID_NOTHING)
 
 
-@draws(60)
+@draws(150)
 @given(sessions().map(foreign))
 def test_writing_again_gives_the_same_file_at_the_same_place(session):
     assert write(session, NOW) == write(session, NOW)
@@ -95,21 +95,21 @@ def test_each_call_has_one_result_behind_it(session):
             assert any(later.get("call_id") == item["call_id"] for later in live[at + 1 :])
 
 
-@draws(100)
+@draws(150)
 @given(sessions().map(foreign))
 def test_arguments_are_the_string_that_they_were(session):
     given_ = [call["function"]["arguments"] for message in session.messages for call in message.get("tool_calls", ())]
     assert [item["arguments"] for item in items_of(write(session, NOW)) if item["type"] == "function_call"] == given_
 
 
-@draws(60)
+@draws(150)
 @given(sessions().map(foreign))
 def test_times_are_never_ahead(session):
     times = [moment_of(line["timestamp"]) for line in values_of(write(session, NOW))]
     assert all(time is not None and time <= NOW.now_ms for time in times)
 
 
-@draws(120)
+@draws(150)
 @given(sessions().map(foreign))
 def test_every_leaf_is_in_the_file_or_in_the_report(session):
     written = write(session, NOW)
@@ -131,7 +131,7 @@ def test_every_leaf_is_in_the_file_or_in_the_report(session):
 BY_OTHER_MEANS = ("role", "type", "reply_id", "status", "is_error", "encrypted")
 
 
-@draws(100)
+@draws(150)
 @given(sessions().map(foreign))
 def test_every_leaf_that_counts_as_converted_can_be_found(session):
     for message in session.messages:
@@ -146,7 +146,7 @@ def test_every_leaf_that_counts_as_converted_can_be_found(session):
             assert leaf in (None, "", [], {}, False) or dump(leaf)[1:-1] in there, path
 
 
-@draws(60)
+@draws(150)
 @given(sessions().map(foreign))
 def test_no_thinking_is_sent_to_the_model_and_no_sealed_one_goes_over(session):
     written = write(session, NOW)
@@ -163,7 +163,7 @@ def test_no_thinking_is_sent_to_the_model_and_no_sealed_one_goes_over(session):
     assert [text for text in sealed if dump(text)[1:-1] in shown and dump(text)[1:-1] not in readable] == []
 
 
-@draws(60)
+@draws(150)
 @given(sessions().map(foreign))
 def test_our_own_reader_reads_back_what_was_written(session):
     """The live items, one message each; a reader of the file counts no line twice."""
@@ -174,7 +174,7 @@ def test_our_own_reader_reads_back_what_was_written(session):
     assert back.report["counts"]["lines"]["found"] == len(written.records)
 
 
-@draws(60)
+@draws(150)
 @given(sessions().map(foreign), st.sampled_from(["claude-code", "hermes", "opencode", "messages"]))
 def test_through_codex_to_any_other_agent(session, agent):
     back = session_of(read(write(session, NOW).records))
@@ -210,7 +210,7 @@ def test_any_rollout_comes_home_as_it_was(lines):
         assert written.report["dropped"] == written.report["degraded"] == []
 
 
-@draws(120)
+@draws(150)
 @given(rollouts())
 def test_the_hub_takes_every_entry_of_any_rollout_and_every_leaf_is_counted(lines):
     conversion = read(lines)
@@ -249,7 +249,7 @@ def test_what_left_the_live_history_is_named(lines):
         assert not live & set(conversion.off_branch)
 
 
-@draws(80)
+@draws(150)
 @given(rollouts(), sessions().map(foreign))
 def test_others_go_on_where_codex_stopped_and_it_comes_home_whole(lines, session):
     """Home lines in their order, as they were; what others said behind them."""
@@ -270,7 +270,7 @@ def test_no_text_makes_the_reader_or_the_validator_fail(lines):
     assert read(lines).report["counts"].get("lines", {"found": 0})["found"] == len(lines)
 
 
-@draws(100)
+@draws(150)
 @given(rollouts())
 def test_no_rollout_makes_the_validator_fail(lines):
     assert isinstance(problems(lines), list)

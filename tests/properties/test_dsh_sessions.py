@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from draws import draws
+from draws import draws, shared
 from hypothesis import given
 from hypothesis import strategies as st
 from jsons import texts, values
@@ -58,14 +58,14 @@ def test_it_is_one_that_the_agent_opens(session):
     assert problems(write(session, NOW).records) == []
 
 
-@draws(40)
+@draws(150)
 @given(sessions().map(foreign))
 def test_writing_again_gives_the_same_log(session):
     assert write(session, NOW) == write(session, NOW)
     assert write(session, NOW).session_id == write(session, Target(now_ms=NOW.now_ms + 1)).session_id
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign))
 def test_what_was_said_stands_in_the_same_order(session):
     """Texts in the order of the session; only results may move, right behind their calls."""
@@ -75,7 +75,7 @@ def test_what_was_said_stands_in_the_same_order(session):
     assert [mark for mark in there if mark in set(spoken)] == [mark for mark in spoken if mark in set(there)]
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign))
 def test_each_call_starts_and_has_its_result_before_its_step_ends(session):
     events = events_of(write(session, NOW))
@@ -93,7 +93,7 @@ def test_each_call_starts_and_has_its_result_before_its_step_ends(session):
     assert len(ids) == len(set(ids)) == sum(event["type"] == "tool/result" for event in events)
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign))
 def test_arguments_are_the_string_that_they_were(session):
     given_ = [call["function"]["arguments"] for message in session.messages for call in message.get("tool_calls", ())]
@@ -101,7 +101,7 @@ def test_arguments_are_the_string_that_they_were(session):
     assert written == given_
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign))
 def test_times_are_in_milliseconds_and_never_ahead(session):
     written = write(session, NOW)
@@ -131,7 +131,7 @@ def test_every_leaf_is_in_the_log_or_in_the_report(session):
 BY_OTHER_MEANS = ("type", "reply_id", "status", "is_error", "encrypted", "append_id", "created_at")
 
 
-@draws(100)
+@draws(150)
 @given(sessions().map(foreign))
 def test_every_leaf_that_counts_as_converted_can_be_found(session):
     for message in session.messages:
@@ -145,7 +145,7 @@ def test_every_leaf_that_counts_as_converted_can_be_found(session):
             assert leaf in (None, "", [], {}, False) or dump(leaf)[1:-1] in there, path
 
 
-@draws(60)
+@draws(150)
 @given(sessions().map(foreign))
 def test_no_thinking_that_is_signed_or_encrypted_goes_over(session):
     """Nor its text: it opens only where it came from."""
@@ -159,7 +159,7 @@ def test_no_thinking_that_is_signed_or_encrypted_goes_over(session):
     assert all("replayState" not in message["source"] for _, message in said_in(written))
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign))
 def test_our_own_reader_reads_back_what_was_written(session):
     written = write(session, NOW)
@@ -175,7 +175,7 @@ def test_our_own_reader_reads_back_what_was_written(session):
     assert again.records == written.records
 
 
-@draws(60)
+@draws(150)
 @given(sessions().map(foreign))
 def test_the_others_take_what_is_read_back(session):
     back = session_of(read(write(session, NOW).records))
@@ -256,13 +256,16 @@ _header = st.fixed_dictionaries(
 
 
 @st.composite
-def logs(draw: Any) -> list[bytes]:
+def _logs(draw: Any) -> list[bytes]:
     events = [event | {"seq": seq} for seq, event in enumerate(draw(st.lists(_event | _other, max_size=7)))]
     return [dump(line).encode() + b"\n" for line in [draw(_header), *events]]
 
 
+logs = shared(_logs())
+
+
 @draws(200)
-@given(logs())
+@given(logs)
 def test_any_log_comes_home_as_it_was(lines):
     conversion = read(lines)
     file = messages_writer.write(session_of(conversion), Target())
@@ -273,7 +276,7 @@ def test_any_log_comes_home_as_it_was(lines):
 
 
 @draws(150)
-@given(logs())
+@given(logs)
 def test_the_hub_takes_every_entry_of_any_log_and_every_line_is_counted(lines):
     conversion = read(lines)
     assert len({entry.append_id for entry in conversion.entries}) == len(conversion.entries)
@@ -287,7 +290,7 @@ def test_the_hub_takes_every_entry_of_any_log_and_every_line_is_counted(lines):
 
 
 @draws(150)
-@given(logs())
+@given(logs)
 def test_every_leaf_of_an_event_that_counts_as_converted_is_in_its_message(lines):
     """One event at a time, so that the report's paths are this event's."""
     for line in lines[1:]:
@@ -303,8 +306,8 @@ def test_every_leaf_of_an_event_that_counts_as_converted_is_in_its_message(lines
                     assert dump(leaf)[1:-1].replace("\\\\", "\\") in there.replace("\\\\", "\\"), path
 
 
-@draws(80)
-@given(logs())
+@draws(150)
+@given(logs)
 def test_a_log_that_grows_appends_each_event_once(lines):
     bodies: dict[str, str] = {}
     for end in range(1, len(lines) + 1):
@@ -313,8 +316,8 @@ def test_a_log_that_grows_appends_each_event_once(lines):
     assert {message.append_id for message in read(lines).messages} <= bodies.keys()
 
 
-@draws(80)
-@given(logs())
+@draws(150)
+@given(logs)
 def test_an_old_log_that_is_written_anew_is_one_that_the_agent_opens(lines):
     old = [dump(parse(lines[0].decode()) | {"version": Number("0")}).encode() + b"\n", *lines[1:]]
     conversion = read(old)
@@ -323,7 +326,7 @@ def test_an_old_log_that_is_written_anew_is_one_that_the_agent_opens(lines):
     assert written.report["counts"].get("entries", {"found": 0})["found"] == len(conversion.messages)
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign), sessions().map(foreign))
 def test_others_go_on_where_the_agent_stopped_and_its_lines_come_home_whole(began, session):
     before = write(began, NOW)
@@ -345,7 +348,7 @@ def test_no_text_makes_the_reader_fail(lines):
 
 
 @draws(60)
-@given(st.lists(values, max_size=3), logs())
+@given(st.lists(values, max_size=3), logs)
 def test_no_value_makes_the_validator_fail(records, lines):
     assert isinstance(problems([parse(dump(value)) for value in records]), list)
     assert isinstance(problems(lines), list)

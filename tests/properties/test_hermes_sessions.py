@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from draws import draws
+from draws import draws, shared
 from hypothesis import given
 from hypothesis import strategies as st
 from jsons import texts, values
@@ -42,20 +42,20 @@ def live_rows(written: Written) -> list[Json]:
     return [row for row in rows_of(written) if row["active"] == Number("1")]
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign))
 def test_it_is_one_that_the_import_takes_and_the_agent_resumes(session):
     assert problems(write(session, NOW).records) in ([], SAID_NOTHING)
 
 
-@draws(40)
+@draws(150)
 @given(sessions().map(foreign))
 def test_writing_again_gives_the_same_export(session):
     assert write(session, NOW) == write(session, NOW)
     assert write(session, NOW).session_id == write(session, Target(now_ms=NOW.now_ms + 1)).session_id
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign))
 def test_what_was_said_stands_in_the_same_order(session):
     """Texts in the order of the session; only results may move, right behind their calls."""
@@ -65,7 +65,7 @@ def test_what_was_said_stands_in_the_same_order(session):
     assert [mark for mark in there if mark in set(spoken)] == [mark for mark in spoken if mark in set(there)]
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign))
 def test_each_call_has_its_result_right_behind_it_in_the_order_of_the_calls(session):
     rows = rows_of(write(session, NOW))
@@ -79,7 +79,7 @@ def test_each_call_has_its_result_right_behind_it_in_the_order_of_the_calls(sess
     assert len(ids) == len(set(ids)) == sum(row["role"] == "tool" for row in rows)
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign))
 def test_arguments_are_the_string_that_they_were(session):
     given_ = [call["function"]["arguments"] for message in session.messages for call in message.get("tool_calls", ())]
@@ -87,7 +87,7 @@ def test_arguments_are_the_string_that_they_were(session):
     assert written == given_
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign))
 def test_times_are_in_seconds_and_never_ahead(session):
     written = write(session, NOW)
@@ -117,7 +117,7 @@ def test_every_leaf_is_in_the_export_or_in_the_report(session):
     assert_every_leaf_is_there_or_told(session, write(session, NOW))
 
 
-@draws(80)
+@draws(150)
 @given(sessions().map(foreign))
 def test_every_leaf_that_counts_as_converted_can_be_found(session):
     for message in session.messages:
@@ -136,7 +136,7 @@ def test_every_leaf_that_counts_as_converted_can_be_found(session):
             assert leaf in (None, "", [], {}, False) or dump(leaf)[1:-1] in there, path
 
 
-@draws(60)
+@draws(150)
 @given(sessions().map(foreign))
 def test_no_thinking_that_is_signed_or_encrypted_goes_over(session):
     """Nor its text: it opens only where it came from."""
@@ -152,7 +152,7 @@ def test_no_thinking_that_is_signed_or_encrypted_goes_over(session):
     assert all(row["reasoning_details"] is None and row["codex_reasoning_items"] is None for row in rows_of(write(session, NOW)))
 
 
-@draws(60)
+@draws(150)
 @given(sessions().map(foreign))
 def test_our_own_reader_reads_back_what_was_written(session):
     written = write(session, NOW)
@@ -201,7 +201,7 @@ _row = st.fixed_dictionaries(
         "column_of_next_year": values,
     },
 )
-documents = st.fixed_dictionaries(
+_documents = st.fixed_dictionaries(
     {"id": st.just("s"), "source": st.just("cli"), "messages": st.lists(_row | values, max_size=6)},
     optional={
         "title": texts | st.none(),
@@ -210,7 +210,8 @@ documents = st.fixed_dictionaries(
         "started_at": _times,
         "column_of_next_year": values,
     },
-).map(lambda document: parse(dump(document)))
+)
+documents = shared(_documents.map(lambda document: parse(dump(document))))
 
 
 def through_a_messages_file(session: Session) -> Session:
@@ -270,7 +271,7 @@ def spelled(text: str) -> str:
     return dump(text)[1:-1].replace("\\\\", "\\")
 
 
-@draws(60)
+@draws(150)
 @given(documents)
 def test_a_session_that_grows_appends_each_row_once(document):
     bodies: dict[str, str] = {}
@@ -282,7 +283,7 @@ def test_a_session_that_grows_appends_each_row_once(document):
     assert {message.append_id for message in read_document(document).messages} <= bodies.keys()
 
 
-@draws(60)
+@draws(150)
 @given(documents)
 def test_an_import_elsewhere_changes_no_append_id(document):
     """New numbers, another session's id, the text that was sent: none of it is in a message."""
@@ -300,7 +301,7 @@ def said(row: Any) -> str:
     return canonical({name: row[name] for name in row if name not in ("id", "session_id")} if isinstance(row, dict) else row)
 
 
-@draws(40)
+@draws(150)
 @given(documents, sessions().map(foreign))
 def test_others_go_on_where_hermes_stopped_and_it_comes_home_whole(document, session):
     """Home rows first, as they were; then what others said."""

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from draws import draws
+from draws import draws, shared
 from hypothesis import given
 from hypothesis import strategies as st
 from jsons import values
@@ -27,7 +27,7 @@ def messages_of(written: Written) -> list[dict[str, Any]]:
     return written.records[0]["messages"]
 
 
-@draws(80)
+@draws(150)
 @given(sessions())
 def test_it_is_one_that_an_import_takes(session):
     written = write(session, NOW)
@@ -37,7 +37,7 @@ def test_it_is_one_that_an_import_takes(session):
     )
 
 
-@draws(50)
+@draws(150)
 @given(sessions())
 def test_writing_again_gives_the_same_ids(session):
     first, later = write(session, NOW), write(session, Target(**{**fields(NOW), "now_ms": NOW.now_ms + 60_000}))
@@ -55,7 +55,7 @@ def ids_of(written: Written) -> set[str]:
     return {holder["id"] for message in messages_of(written) for holder in (message["info"], *message["parts"])}
 
 
-@draws(80)
+@draws(150)
 @given(sessions())
 def test_what_was_said_stands_in_the_same_order(session):
     """Texts and calls in the order of the session; only results move, into their calls."""
@@ -65,7 +65,7 @@ def test_what_was_said_stands_in_the_same_order(session):
     assert [mark for mark in there if mark not in results] == [mark for mark in spoken if mark in set(there)]
 
 
-@draws(80)
+@draws(150)
 @given(sessions())
 def test_times_rise_strictly_and_never_ahead(session):
     times = [message["info"]["time"]["created"] for message in messages_of(write(session, NOW))]
@@ -73,7 +73,7 @@ def test_times_rise_strictly_and_never_ahead(session):
     assert all(time <= NOW.now_ms for time in times)
 
 
-@draws(80)
+@draws(150)
 @given(sessions())
 def test_every_call_has_its_result_and_none_is_there_twice(session):
     written = write(session, NOW)
@@ -107,7 +107,7 @@ def test_every_leaf_is_in_the_document_or_in_the_report(session):
     assert_every_leaf_is_there_or_told(session, write(session, NOW))
 
 
-@draws(80)
+@draws(150)
 @given(sessions())
 def test_every_leaf_that_counts_as_converted_can_be_found(session):
     """One message at a time, so that the report's paths are this message's: what no item names must stand in the document."""
@@ -127,7 +127,7 @@ def test_every_leaf_that_counts_as_converted_can_be_found(session):
             assert leaf in (None, "", [], {}, False) or dump(leaf) in there, path
 
 
-@draws(80)
+@draws(150)
 @given(sessions())
 def test_our_own_reader_reads_back_what_was_written(session):
     written = write(session, NOW)
@@ -190,7 +190,7 @@ _infos = st.fixed_dictionaries(
 _records = st.fixed_dictionaries(
     {"info": _infos, "parts": st.lists(_parts | values, max_size=5) | values}, optional={"more": values}
 )
-documents = st.fixed_dictionaries(
+_documents = st.fixed_dictionaries(
     {},
     optional={
         "info": st.fixed_dictionaries({}, optional={"id": st.just("ses_1"), "revert": st.builds(dict, messageID=_ids, partID=_ids)})
@@ -198,7 +198,8 @@ documents = st.fixed_dictionaries(
         "messages": st.lists(_records | values, max_size=6) | values,
         "todo": values,
     },
-).map(lambda document: parse(dump(document)))
+)
+documents = shared(_documents.map(lambda document: parse(dump(document))))
 
 
 @draws(150)
@@ -222,7 +223,7 @@ def test_any_document_is_read_counted_and_comes_home(document):
         assert home == document
 
 
-@draws(80)
+@draws(150)
 @given(documents, st.integers(0, 6))
 def test_growth_changes_no_message_that_was_told(document, count):
     if not isinstance(document.get("messages"), list):
@@ -244,7 +245,7 @@ def sorted_as_opencode_does(records: list[Any]) -> list[Any]:
     ]
 
 
-@draws(80)
+@draws(150)
 @given(sessions(), st.booleans())
 def test_others_go_on_where_opencode_stopped_and_it_comes_home_whole(session, has_natives_last):
     """Its own records first, as they were; then what others said, later than all of them."""

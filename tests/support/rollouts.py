@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from draws import shared
 from hypothesis import strategies as st
 from jsons import texts, values
 
@@ -95,9 +96,13 @@ _payloads: dict[str, Any] = {
 }
 
 
-@st.composite
-def rollouts(draw: Any) -> list[bytes]:
+def rollouts() -> st.SearchStrategy[list[bytes]]:
     """Lines of any kind behind a session's own description, with what the agent never writes among them."""
+    return _shared
+
+
+@st.composite
+def _rollouts(draw: Any) -> list[bytes]:
     lines = [meta()] if draw(st.integers(0, 5)) else []
     for _ in range(draw(st.integers(0, 9))):
         kind = draw(st.sampled_from(["response_item"] * 6 + sorted(_payloads)))
@@ -110,3 +115,6 @@ def rollouts(draw: Any) -> list[bytes]:
         garbage = draw(st.binary(max_size=40)).replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
         raws.insert(draw(st.integers(1, len(raws) + 1)), garbage)
     return raws
+
+
+_shared = shared(_rollouts())

@@ -8,6 +8,7 @@ whether it arrived, and where.
 import re
 from typing import Any
 
+from draws import shared
 from hypothesis import strategies as st
 from jsons import texts, values
 
@@ -87,14 +88,21 @@ def messages(draw: Any, marks: _Marks, number: int) -> Json:
     return body
 
 
+def sessions() -> st.SearchStrategy[Session]:
+    """Sessions from nowhere in particular, as they come back from a hub: parsed from their own JSON text."""
+    return _shared
+
+
 @st.composite
-def sessions(draw: Any) -> Session:
-    """A session from nowhere in particular, as it comes back from a hub: parsed from its own JSON text."""
+def _sessions(draw: Any) -> Session:
     marks = _Marks()
     said = [draw(messages(marks, number)) for number in range(draw(st.integers(0, 9)))]
     natives = draw(st.lists(st.just({"agent": "hermes", "version": "22", "records": [{"x": 1}]}), max_size=1))
     meta = draw(st.fixed_dictionaries({"agent_source": st.just("hermes")}, optional={"title": texts, "cwd": st.just("/work")}))
     return Session(meta, tuple(parse(dump(entry)) for entry in [*said, *natives]))
+
+
+_shared = shared(_sessions(), 500)
 
 
 def _text(text: str) -> Json:

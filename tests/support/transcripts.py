@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from draws import shared
 from hypothesis import strategies as st
 
 texts = st.text(st.characters(), max_size=90) | st.sampled_from(["\0", "\ud800\udc00x", "\ud800", "漢" * 80, "x" * 200])
@@ -35,9 +36,13 @@ _envelope = [
 odd_record = st.fixed_dictionaries({}, optional=dict.fromkeys(_envelope, values))
 
 
-@st.composite
-def transcripts(draw: Any) -> list[bytes]:
+def transcripts() -> st.SearchStrategy[list[bytes]]:
     """Lines of any kind in one growing chain, with what the agent never writes among them."""
+    return _shared
+
+
+@st.composite
+def _transcripts(draw: Any) -> list[bytes]:
     lines: list[bytes] = []
     parent = None
     for number in range(draw(st.integers(0, 8))):
@@ -54,3 +59,6 @@ def transcripts(draw: Any) -> list[bytes]:
         lines.append(json.dumps(record | {"type": kind, "uuid": f"u{number}", "parentUuid": parent}).encode() + b"\n")
         parent = f"u{number}"
     return lines
+
+
+_shared = shared(_transcripts())
