@@ -7,6 +7,7 @@ it, such a skip fails the run; only the corpus may be away.
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -44,12 +45,12 @@ def cluster() -> Iterator[str]:
 
 
 @pytest.fixture
-def make_cluster() -> Iterator[Callable[..., EmbeddedPostgres]]:
+def make_cluster(_made_cluster: Path) -> Iterator[Callable[..., EmbeddedPostgres]]:
     """Start PostgreSQLs of the test's own, `make_cluster(fsync=True, **settings)`, to be killed and started again."""
     with ExitStack() as stack:
 
         def make(*, fsync: bool = True, **settings: str) -> EmbeddedPostgres:
-            folder = stack.enter_context(_reachable_folder())
+            folder = stack.enter_context(_copy_of(_made_cluster))
             return stack.enter_context(EmbeddedPostgres(folder, fsync=fsync, settings={**SMALL, **settings}))
 
         yield make
@@ -59,6 +60,22 @@ def make_cluster() -> Iterator[Callable[..., EmbeddedPostgres]]:
 def engine_folder() -> Iterator[Path]:
     """A new folder that the account of an embedded PostgreSQL can reach, unlike pytest's own `tmp_path` under root."""
     with _reachable_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def made_folder(_made_cluster: Path) -> Iterator[Path]:
+    """Such a folder in which an embedded PostgreSQL has run and was stopped."""
+    with _copy_of(_made_cluster) as folder:
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def _made_cluster() -> Iterator[Path]:
+    """What each test that is not about making a cluster has a copy of: to make one takes a second of work."""
+    with _reachable_folder() as folder:
+        with EmbeddedPostgres(folder, fsync=False):
+            pass
         yield folder
 
 
@@ -119,6 +136,13 @@ def _new_database(admin_dsn: str, template: str) -> Iterator[str]:
     finally:
         with psycopg.connect(admin_dsn, autocommit=True) as admin:
             admin.execute(f"drop database {name} with (force)")
+
+
+@contextmanager
+def _copy_of(made: Path) -> Iterator[Path]:
+    with _reachable_folder() as folder:
+        subprocess.run(["cp", "-a", made / "postgres", folder], check=True)  # owners too
+        yield folder
 
 
 @contextmanager

@@ -109,26 +109,26 @@ def test_six_processes_that_race_on_an_empty_directory_get_one_server(engine_fol
     assert not answers(port(dsn))
 
 
-def test_the_server_of_a_killed_process_is_adopted_and_stopped_by_the_last(engine_folder):
-    with users(engine_folder, 1) as [killed]:
+def test_the_server_of_a_killed_process_is_adopted_and_stopped_by_the_last(made_folder):
+    with users(made_folder, 1) as [killed]:
         first = killed.dsn()
-        pid = postmaster(engine_folder)
+        pid = postmaster(made_folder)
         killed.kill()
     assert answers(port(first))
-    with users(engine_folder, 2) as (one, two):
+    with users(made_folder, 2) as (one, two):
         assert (one.dsn(), two.dsn()) == (first, first)
-        assert postmaster(engine_folder) == pid
+        assert postmaster(made_folder) == pid
         one.leave()
         assert answers(port(first))
         two.leave()
     assert not answers(port(first))
 
 
-def test_an_interrupt_of_the_whole_group_leaves_the_server_to_the_others(engine_folder):
-    with users(engine_folder, 1) as [other], EmbeddedPostgres(engine_folder) as postgres:
+def test_an_interrupt_of_the_whole_group_leaves_the_server_to_the_others(made_folder):
+    with users(made_folder, 1) as [other], EmbeddedPostgres(made_folder) as postgres:
         dsn = postgres.start()
         assert other.dsn() == dsn
-        assert os.getpgid(postmaster(engine_folder)) not in (os.getpgid(0), os.getpgid(other.process.pid))
+        assert os.getpgid(postmaster(made_folder)) not in (os.getpgid(0), os.getpgid(other.process.pid))
 
 
 def test_a_killed_server_starts_again_where_it_was_with_all_that_was_committed(make_cluster):
@@ -189,30 +189,30 @@ def test_a_half_made_cluster_is_made_anew(engine_folder):
         remember(postgres.start(), "whole")
 
 
-def test_a_stale_pid_file_with_the_number_of_a_live_process_is_seen_through(engine_folder):
-    with EmbeddedPostgres(engine_folder) as postgres:
+def test_a_stale_pid_file_with_the_number_of_a_live_process_is_seen_through(made_folder):
+    with EmbeddedPostgres(made_folder) as postgres:
         dsn = postgres.start()
         remember(dsn, "kept")
-        left = (engine_folder / "postgres" / "cluster" / "postmaster.pid").read_text().split("\n")
+        left = (made_folder / "postgres" / "cluster" / "postmaster.pid").read_text().split("\n")
     stale = "\n".join([str(os.getpid()), *left[1:]])
-    (engine_folder / "postgres" / "cluster" / "postmaster.pid").write_text(stale)
-    with EmbeddedPostgres(engine_folder) as postgres:
+    (made_folder / "postgres" / "cluster" / "postmaster.pid").write_text(stale)
+    with EmbeddedPostgres(made_folder) as postgres:
         assert remembered(postgres.start()) == ["kept"]
 
 
-def test_a_port_that_was_taken_meanwhile_is_left_to_its_new_owner(engine_folder):
-    with EmbeddedPostgres(engine_folder) as postgres:
+def test_a_port_that_was_taken_meanwhile_is_left_to_its_new_owner(made_folder):
+    with EmbeddedPostgres(made_folder) as postgres:
         dsn = postgres.start()
-    with socket.create_server(("127.0.0.1", port(dsn))), EmbeddedPostgres(engine_folder) as postgres:
+    with socket.create_server(("127.0.0.1", port(dsn))), EmbeddedPostgres(made_folder) as postgres:
         moved = postgres.start()
         assert port(moved) != port(dsn)
         remember(moved, "reached")
 
 
-def test_a_second_use_in_one_process_counts_as_another_user(engine_folder):
-    with EmbeddedPostgres(engine_folder) as outer:
+def test_a_second_use_in_one_process_counts_as_another_user(made_folder):
+    with EmbeddedPostgres(made_folder) as outer:
         dsn = outer.start()
-        with EmbeddedPostgres(engine_folder) as inner:
+        with EmbeddedPostgres(made_folder) as inner:
             assert inner.start() == dsn
         remember(dsn, "still there")
 
@@ -249,10 +249,9 @@ def test_the_log_of_the_server_holds_no_statement_and_no_value(make_cluster):
     assert "secret" not in (postgres.data_dir / "postgres" / "log").read_text()
 
 
-def test_the_operators_own_settings_win(engine_folder):
-    (engine_folder / "postgres").mkdir()
-    (engine_folder / "postgres" / "local.conf").write_text("work_mem = '7MB'\njit = on\n")
-    with EmbeddedPostgres(engine_folder) as postgres, psycopg.connect(postgres.start()) as connection:
+def test_the_operators_own_settings_win(made_folder):
+    (made_folder / "postgres" / "local.conf").write_text("work_mem = '7MB'\njit = on\n")
+    with EmbeddedPostgres(made_folder) as postgres, psycopg.connect(postgres.start()) as connection:
         assert connection.execute("select current_setting('work_mem'), current_setting('jit')").fetchone() == (
             "7MB",
             "on",
@@ -266,21 +265,17 @@ def test_a_server_that_does_not_start_says_why_in_its_own_words(engine_folder):
         remember(postgres.start(), "whole")
 
 
-def test_a_cluster_of_another_major_version_is_refused_naming_both(engine_folder):
-    with EmbeddedPostgres(engine_folder) as postgres:
-        postgres.start()
-    (engine_folder / "postgres" / "cluster" / "PG_VERSION").write_text("17\n")
+def test_a_cluster_of_another_major_version_is_refused_naming_both(made_folder):
+    (made_folder / "postgres" / "cluster" / "PG_VERSION").write_text("17\n")
     with pytest.raises(EmbeddedUnavailable, match=r"PostgreSQL 17.*PostgreSQL 18") as refused:
-        EmbeddedPostgres(engine_folder).start()
+        EmbeddedPostgres(made_folder).start()
     assert "TASUKI_DSN" in refused.value.detail
 
 
-def test_a_cluster_whose_password_is_gone_is_refused(engine_folder):
-    with EmbeddedPostgres(engine_folder) as postgres:
-        postgres.start()
-    (engine_folder / "postgres" / "pgpass").unlink()
+def test_a_cluster_whose_password_is_gone_is_refused(made_folder):
+    (made_folder / "postgres" / "pgpass").unlink()
     with pytest.raises(EmbeddedUnavailable, match="pgpass is missing"):
-        EmbeddedPostgres(engine_folder).start()
+        EmbeddedPostgres(made_folder).start()
 
 
 def test_a_frozen_process_that_starts_the_server_is_named_within_the_limit(engine_folder, monkeypatch):
