@@ -94,8 +94,8 @@ async def refused(http: httpx2.AsyncClient, method: str, path: str, body: Any) -
 
 
 @asynccontextmanager
-async def scene(dsn: str) -> AsyncIterator[Scene]:
-    with running_hub(dsn, poll_s=POLL_S, probe_s=1, statement_timeout_s=STATEMENT_S) as hub:
+async def scene(dsn: str, program: str = "impatient") -> AsyncIterator[Scene]:
+    with running_hub(dsn, program=program, poll_s=POLL_S, probe_s=1, statement_timeout_s=STATEMENT_S) as hub:
         async with hub.client() as http, anyio.create_task_group() as tasks:
             rest = Rest(http, "p")
             session_id = await rest.create()
@@ -140,7 +140,7 @@ async def test_a_database_that_was_killed_and_started_again_is_used_again(make_c
 
 async def test_a_link_that_swallows_everything_is_told_from_a_slow_answer(database):
     with proxied(database) as (proxy, dsn):
-        async with scene(dsn) as at:
+        async with scene(dsn, "cli.main") as at:
             proxy.block()
             await at.goes_away()
             await at.refuses_all()

@@ -132,7 +132,7 @@ async def test_after_fifty_crashes_what_was_acknowledged_is_there(make_cluster):
 async def test_while_the_database_is_away_everyone_is_answered_and_afterwards_goes_on(make_cluster):
     postgres = make_cluster(fsync=True)
     dsn = postgres.start()
-    with running_fleet(dsn, 1) as fleet:
+    with running_fleet(dsn, 1, program="impatient") as fleet:
         async with fleet.clients() as (http,), anyio.create_task_group() as tasks:
             (session_id,) = await create_sessions([http], 1)
             path = f"/v1/sessions/{session_id}"

@@ -20,7 +20,9 @@ MARGIN_S = 3
 """For a busy machine."""
 
 
-async def delays_beside_a_frozen(process: subprocess.Popen[bytes], writer: Writer, tries: int) -> list[float]:
+async def delays_beside_a_frozen(
+    process: subprocess.Popen[bytes], writer: Writer, tries: int, lock_timeout_s: float = LOCK_TIMEOUT_S
+) -> list[float]:
     """Stop a process at a random moment, append five times beside it, let it go on; again and again. Returns how long the
     appends took, and ends at the first that was kept waiting."""
     delays: list[float] = []
@@ -34,7 +36,7 @@ async def delays_beside_a_frozen(process: subprocess.Popen[bytes], writer: Write
                 delays.append(time.monotonic() - began)
         finally:
             thaw(process)
-        if max(delays) > LOCK_TIMEOUT_S:
+        if max(delays) > lock_timeout_s:
             break
     return delays
 
@@ -91,18 +93,18 @@ async def test_a_hub_that_is_stopped_thousands_of_times_delays_no_append_of_anot
 
 
 async def test_who_holds_the_lock_over_a_round_trip_is_found_out_by_stopping_it(database):
-    with running_fleet(database, 1) as fleet, running(AGAIN_AND_AGAIN, database) as process:
+    with running_fleet(database, 1, lock_timeout_s=1) as fleet, running(AGAIN_AND_AGAIN, database) as process:
         async with fleet.clients() as https:
             ledger = Ledger()
             writer = Writer("beside", https, await create_sessions(https, 1), ledger)
-            delays = await delays_beside_a_frozen(process, writer, tries=50)
-    assert max(delays) > LOCK_TIMEOUT_S - 1
+            delays = await delays_beside_a_frozen(process, writer, tries=50, lock_timeout_s=1)
+    assert max(delays) > 1
     assert "log_busy" in ledger.failures
 
 
 @pytest.mark.parametrize(
     ("script", "bound_s"),
-    [(IN_A_TRANSACTION, IDLE_TIMEOUT_S), (IN_A_MIGRATION, IDLE_TIMEOUT_S), (IN_THE_MIDDLE_OF_SENDING, 4)],
+    [(IN_A_TRANSACTION, IDLE_TIMEOUT_S), (IN_A_MIGRATION, 3), (IN_THE_MIDDLE_OF_SENDING, 4)],
     ids=["transaction", "migration", "sending"],
 )
 async def test_whoever_is_stopped_while_it_holds_the_lock_loses_it_within_the_bound(database, script, bound_s):
@@ -124,7 +126,7 @@ async def test_whoever_is_stopped_while_it_holds_the_lock_loses_it_within_the_bo
                 took_s = time.monotonic() - began
                 thaw(process)
                 assert await anyio.to_thread.run_sync(process.wait, 30) != 0
-    assert bound_s - MARGIN_S < took_s < bound_s + MARGIN_S
+    assert bound_s / 2 < took_s < bound_s + MARGIN_S
     assert set(statuses) <= {201, 503}
     assert max(waits) < 2
 
