@@ -108,6 +108,13 @@ def module_database(cluster: str, _template: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def shared_database(cluster: str, _template: str) -> Iterator[str]:
+    """The DSN of a migrated database in which tests of many files have projects of their own."""
+    with _new_database(cluster, _template) as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="session")
 def _template(cluster: str) -> str:
     from sql.migrate import migrate
 

@@ -1,4 +1,4 @@
-"""The real command line, as processes, against a real hub over HTTP; the tests of one file share a hub and differ by project."""
+"""The real command line, as processes, against a real hub over HTTP; the tests share a hub and differ by project."""
 
 import json
 import os
@@ -115,11 +115,31 @@ class Started:
         return process
 
 
+@pytest.fixture(scope="package")
+def shared_hub(shared_database: str) -> Iterator[HubProcess]:
+    """A hub for all files."""
+    with running_hub(shared_database) as hub:
+        yield hub
+
+
+@pytest.fixture(scope="package")
+def hub_without_redaction(shared_database: str) -> Iterator[HubProcess]:
+    """Another one, for files that compare what comes back byte by byte."""
+    with running_hub(shared_database, redaction="off") as hub:
+        yield hub
+
+
 @pytest.fixture(scope="module")
-def hub(module_database: str) -> Iterator[HubProcess]:
-    """A hub on a database of this file's own."""
+def own_hub(module_database: str) -> Iterator[HubProcess]:
+    """A hub on a database of a file's own."""
     with running_hub(module_database) as hub:
         yield hub
+
+
+@pytest.fixture(scope="module")
+def hub(shared_hub: HubProcess) -> HubProcess:
+    """The hub of a file's tests: the one for all, where a file says nothing else."""
+    return shared_hub
 
 
 @pytest.fixture

@@ -6,13 +6,12 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hubs import HubProcess, running_hub
+from hubs import HubProcess
 
 from adapters.claude_code.names import project_key
 from cli import install_files
@@ -27,9 +26,8 @@ DATABASES = ("hermes", "opencode")
 
 
 @pytest.fixture(scope="module")
-def hub(module_database: str) -> Iterator[HubProcess]:
-    with running_hub(module_database, redaction="off") as hub:
-        yield hub
+def hub(hub_without_redaction: HubProcess) -> HubProcess:
+    return hub_without_redaction
 
 
 @pytest.fixture

@@ -4,6 +4,12 @@ import psycopg
 import pytest
 
 
+@pytest.fixture(scope="module")
+def hub(own_hub):
+    """This file renames the log, and breaks it at the end."""
+    return own_hub
+
+
 @pytest.fixture
 def told(cli, pushed):
     """What the log says of itself, with a session in it."""

@@ -2,12 +2,11 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hubs import HubProcess, running_hub
+from hubs import HubProcess
 
 from eventstore.errors import InvalidJson
 from eventstore.wire.codec import parse
@@ -20,10 +19,9 @@ AGENTS = ("claude-code", "hermes", "opencode")
 
 
 @pytest.fixture(scope="module")
-def hub(module_database: str) -> Iterator[HubProcess]:
+def hub(hub_without_redaction: HubProcess) -> HubProcess:
     """A hub that stores what comes as it is, so that it can be compared."""
-    with running_hub(module_database, redaction="off") as hub:
-        yield hub
+    return hub_without_redaction
 
 
 def values(raw: bytes) -> list[object]:

@@ -173,13 +173,13 @@ def test_a_secret_is_taken_out_on_the_way_and_counted(cli, project, tmp_path):
     assert (again["appended"], again["repeated"]) == (0, 17)
 
 
-def test_a_message_over_the_limit_is_left_out_and_its_neighbours_go_in(module_database, cli, project, tmp_path):
+def test_a_message_over_the_limit_is_left_out_and_its_neighbours_go_in(shared_database, cli, project, tmp_path):
     path, lines = tmp_path / "large.jsonl", lines_of(SAMPLE)
     large = json.loads(lines[11])
     large["message"]["content"] = [{"type": "text", "text": "large " * 2000}]
     lines[11] = json.dumps(large).encode() + b"\n"
     path.write_bytes(b"".join(lines))
-    with running_hub(module_database, message_bytes_max=10_000, request_messages_max=4) as small:
+    with running_hub(shared_database, message_bytes_max=10_000, request_messages_max=4) as small:
         done = cli.run("push", path, "--project", project, "--json", TASUKI_URL=small.url, TASUKI_TOKEN=small.token)
     answer = json.loads(done.stdout)
     assert done.returncode == 1

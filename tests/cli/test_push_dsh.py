@@ -1,12 +1,11 @@
 """A session of DeepSeek Harness that has grown, or that others went on with, pushed again: what is new, to where it came from."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hubs import HubProcess, running_hub
+from hubs import HubProcess
 
 from adapters.dsh.writer import write
 from adapters.session import Session
@@ -15,9 +14,8 @@ from cli.containers_dsh import packed, read_lines
 
 
 @pytest.fixture(scope="module")
-def hub(module_database: str) -> Iterator[HubProcess]:
-    with running_hub(module_database, redaction="off") as hub:
-        yield hub
+def hub(hub_without_redaction: HubProcess) -> HubProcess:
+    return hub_without_redaction
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """A session that went home to its own agent written anew: what it had is known again, and what it says then is new."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hubs import HubProcess, running_hub
+from hubs import HubProcess
 
 from cli.containers_dsh import packed, read_lines
 
@@ -16,9 +15,8 @@ TRACE = "hermes/trace-20261130_003112_905a16.jsonl"  # of Hermes, in Claude Code
 
 
 @pytest.fixture(scope="module")
-def hub(module_database: str) -> Iterator[HubProcess]:
-    with running_hub(module_database, redaction="off") as hub:
-        yield hub
+def hub(hub_without_redaction: HubProcess) -> HubProcess:
+    return hub_without_redaction
 
 
 @pytest.fixture

@@ -25,11 +25,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("caller", list(skins.values()), ids=list(skins), indirect=True)
 
 
+@pytest.fixture(scope="package")
+def shared_hub(shared_database: str) -> Iterator[HubProcess]:
+    """A hub for all files."""
+    with running_hub(shared_database) as hub:
+        yield hub
+
+
 @pytest.fixture(scope="module")
-def hub(module_database: str) -> Iterator[HubProcess]:
-    """A hub on a database of this module's own."""
+def own_hub(module_database: str) -> Iterator[HubProcess]:
+    """A hub on a database of a file's own."""
     with running_hub(module_database) as hub:
         yield hub
+
+
+@pytest.fixture(scope="module")
+def hub(shared_hub: HubProcess) -> HubProcess:
+    """The hub of a file's tests: the one for all, where a file says nothing else."""
+    return shared_hub
 
 
 @pytest.fixture

@@ -17,6 +17,12 @@ from eventstore.settings import Settings
 from workers.archive.restore import restore
 
 
+@pytest.fixture(scope="module")
+def hub(own_hub: HubProcess) -> HubProcess:
+    """Every snapshot in this log is one of these tests."""
+    return own_hub
+
+
 async def archived(rest: Rest) -> list[dict[str, Any]]:
     """Every job, when none waits any more."""
     with anyio.fail_after(30):

@@ -16,6 +16,12 @@ NOTICED_S = 2.5  # the poll's turn, and some
 NOBODY = "host=127.0.0.1 port=1"
 
 
+@pytest.fixture(scope="module")
+def hub(own_hub: HubProcess) -> HubProcess:
+    """Here the log becomes another one."""
+    return own_hub
+
+
 async def test_a_log_id_that_is_another_log_s_is_refused_with_what_to_do(rest: Rest):
     session_id = await rest.create()
     for path in (f"/v1/sessions/{session_id}", "/v1/log", f"/v1/sessions/{session_id}/events"):

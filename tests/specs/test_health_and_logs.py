@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import httpx2
 import psycopg
+import pytest
 from hubs import HubProcess, running_hub
 from plants import close_short_way
 from restclient import Rest
@@ -28,6 +29,12 @@ begin
     raise exception '{text}' using detail = '{text}', hint = '{text}', errcode = '{code}';
 end $$
 """
+
+
+@pytest.fixture(scope="module")
+def hub(own_hub: HubProcess) -> HubProcess:
+    """A log that holds what these tests made it say, and nothing else."""
+    return own_hub
 
 
 async def test_healthz_says_how_the_process_is_and_readyz_whether_it_answers(hub: HubProcess, rest: Rest):

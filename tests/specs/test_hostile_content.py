@@ -196,12 +196,12 @@ async def test_nesting_is_kept_at_the_limit_and_refused_one_past_it(rest: Rest):
 
 
 async def test_meta_at_the_limit_of_nesting_is_read_in_every_list(rest: Rest):
-    deep = nested(NESTING_MAX - 2)
+    deep, head = nested(NESTING_MAX - 2), await rest.log_head()
     session = str((await rest.call("POST", "/v1/sessions", f'{{"project_id":"deep","meta":{{"x":{deep}}}}}'))["session_id"])
     await rest.call("PATCH", f"/v1/sessions/{session}", f'{{"y":[{deep}]}}')
     snapshot = await rest.snapshot(session)
     fork = await rest.fork(snapshot["snapshot_id"])
-    for path in ("/v1/sessions?project_id=deep", f"/v1/sessions/{fork}/lineage", "/v1/log?limit=1000"):
+    for path in ("/v1/sessions?project_id=deep", f"/v1/sessions/{fork}/lineage", f"/v1/log?after_seq={head}"):
         assert f'"y":[{deep}]' in (await rest.http.get(path)).text
 
 

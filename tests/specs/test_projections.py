@@ -4,7 +4,14 @@ import json
 
 import psycopg
 import pytest
+from hubs import HubProcess
 from restclient import Refused, Rest
+
+
+@pytest.fixture(scope="module")
+def hub(own_hub: HubProcess) -> HubProcess:
+    """Here rows of the views are changed by hand, and all are rebuilt."""
+    return own_hub
 
 
 async def work(rest: Rest, name: str, verb: str) -> dict:

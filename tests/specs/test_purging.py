@@ -5,7 +5,14 @@ import json
 import anyio
 import psycopg
 import pytest
+from hubs import HubProcess
 from restclient import Refused, Rest
+
+
+@pytest.fixture(scope="module")
+def hub(own_hub: HubProcess) -> HubProcess:
+    """Here the tables themselves are looked into."""
+    return own_hub
 
 
 async def purge(rest: Rest, **what) -> dict:

@@ -7,8 +7,8 @@ from restclient import Rest
 from tails import eventually
 
 
-async def test_every_write_is_shown_by_every_server_at_once(hub: HubProcess, module_database: str):
-    with running_hub(module_database) as second:
+async def test_every_write_is_shown_by_every_server_at_once(hub: HubProcess, shared_database: str):
+    with running_hub(shared_database) as second:
         async with hub.client() as first_http, second.client() as second_http:
             one, other = Rest(first_http, "several"), Rest(second_http, "several")
             for writer, reader, _ in zip(cycle([one, other]), cycle([other, one]), range(10), strict=False):
@@ -29,9 +29,9 @@ async def test_every_write_is_shown_by_every_server_at_once(hub: HubProcess, mod
 
 
 async def test_a_message_says_what_agent_it_comes_from_as_the_meta_is_now_whichever_server_changed_it(
-    hub: HubProcess, module_database: str
+    hub: HubProcess, shared_database: str
 ):
-    with running_hub(module_database) as second:
+    with running_hub(shared_database) as second:
         async with hub.client() as first_http, second.client() as second_http:
             one, other = Rest(first_http, "several"), Rest(second_http, "several")
             session = await one.create(meta={"agent_source": "hermes"})

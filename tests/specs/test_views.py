@@ -60,11 +60,11 @@ async def test_names_and_numbers_that_no_column_holds_stop_no_neighbour(rest: Re
     assert (counted["tools"], counted["models"], counted["input_tokens"]) == (["b\ufffdsh"], ["\ufffd"], 0)
 
 
-async def test_people_with_psql_see_the_same(rest: Rest, module_database: str):
+async def test_people_with_psql_see_the_same(rest: Rest, shared_database: str):
     session = await rest.create(meta={"title": "for psql"})
     await rest.append(session, "hi \u0000", append_id="k")
     snapshot = await rest.snapshot(session, commit_msg="m")
-    with psycopg.connect(module_database) as connection:
+    with psycopg.connect(shared_database) as connection:
 
         def query(text: str) -> tuple:
             return connection.execute(text, [session]).fetchone()  # type: ignore[return-value]  # a test's own SQL
