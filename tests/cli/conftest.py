@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2
 import pytest
@@ -83,7 +84,9 @@ class Rest:
         """Return the answer's JSON. `body` is a value, or JSON text that goes as it is."""
         text = body if isinstance(body, str | None) else json.dumps(body)
         headers = {"Authorization": f"Bearer {self.hub.token}"}
-        answer = httpx2.request(method, self.hub.url + path, content=text, headers=headers, trust_env=False, timeout=30)
+        answer = httpx2.request(
+            method, self.hub.url + path, content=text, headers=headers, trust_env=False, verify=False, timeout=30
+        )
         assert answer.is_success, answer.text
         return answer.json()
 
@@ -94,6 +97,28 @@ class Rest:
         """Append a message, given as its text, as a value or as JSON text."""
         body = {"role": "user", "content": body} if isinstance(body, str) and body[:1] != "{" else body
         return int(self.call("POST", f"/v1/sessions/{session_id}/messages", body)["seq"])
+
+    def bring(self, path: Path, project: str) -> str:
+        """Import a session's file; return the hub's id of it, which is the one that a push would give it."""
+        query = urlencode({"project_id": project})
+        return str(self.call("POST", f"/v1/import?{query}", path.read_text("utf-8"))["session_id"])
+
+    def messages(self, session_id: str) -> list[Any]:
+        """All messages of a session, as `show` would have them."""
+        found: list[Any] = []
+        page = {"next_after_seq": 0, "has_more": True}
+        while page["has_more"]:
+            page = self.call("GET", f"/v1/sessions/{session_id}?limit=1000&after_seq={page['next_after_seq']}")
+            found += page["messages"]
+        return found
+
+    def sessions(self, project: str) -> list[Any]:
+        """The sessions of a project, as `sessions` would list them."""
+        return list(self.call("GET", f"/v1/sessions?{urlencode({'project_id': project})}")["sessions"])
+
+    def head(self) -> int:
+        """The seq of the log's newest event."""
+        return int(self.call("GET", "/v1/log?limit=1&after_seq=0")["head_seq"])
 
     def until_someone_waits(self) -> None:
         """Return when a reader waits for what comes next."""
@@ -167,12 +192,6 @@ def start() -> Iterator[Started]:
 
 
 @pytest.fixture
-def pushed(cli: Cli, project: str) -> str:
-    """The hub's id of the sample session, pushed."""
-    return str(cli.json("push", SAMPLE, "--project", project)["session_id"])
-
-
-@pytest.fixture
 def rest_of() -> type["Rest"]:
     """A client of another hub than the one that the file's tests share: `rest_of(hub)`."""
     return Rest
@@ -181,6 +200,12 @@ def rest_of() -> type["Rest"]:
 @pytest.fixture
 def rest(hub: HubProcess) -> "Rest":
     return Rest(hub)
+
+
+@pytest.fixture
+def pushed(rest: Rest, project: str) -> str:
+    """The hub's id of the sample session."""
+    return rest.bring(SAMPLE, project)
 
 
 def _end(process: subprocess.Popen[str]) -> None:

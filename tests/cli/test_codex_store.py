@@ -46,8 +46,8 @@ def of_claude_code(cli: Any, project: str) -> str:
     return str(cli.json("push", cli.home / "in.jsonl", "--project", project)["session_id"])
 
 
-def contents(cli: Any, session: str) -> list[Any]:
-    return [message["content"] for message in cli.lines("show", session)]
+def contents(rest: Any, session: str) -> list[Any]:
+    return [message["content"] for message in rest.messages(session)]
 
 
 def rollouts_in(cli: Any) -> list[Path]:
@@ -63,7 +63,7 @@ def test_a_session_is_found_by_its_id_and_adds_what_is_new(cli, project, day):
     assert cli.json("push", THREAD, "--project", project)["appended"] == 0
 
 
-def test_all_takes_every_session_archived_ones_too_and_sub_agents_with_the_call_that_started_them(cli, project, day):
+def test_all_takes_every_session_archived_ones_too_and_sub_agents_with_the_call_that_started_them(cli, rest, project, day):
     spawn = {"subagent": {"thread_spawn": {"parent_thread_id": THREAD, "depth": 1}}}
     (day / f"rollout-2026-11-29T10-00-05-{CHILD}.jsonl").write_bytes(
         b"".join(rollout(meta(id=CHILD, source=spawn), user("Look."), assistant("Seen.")))
@@ -75,18 +75,18 @@ def test_all_takes_every_session_archived_ones_too_and_sub_agents_with_the_call_
     answer = cli.json("push", "--all", "--agent", "codex", "--project", project)
     assert {one["native_session_id"] for one in answer["sessions"]} == {THREAD, CHILD, other}
     assert (answer["failed"], answer["left_out"]) == ([], [])
-    metas = [one["meta"] for one in cli.json("sessions", "--project", project)["sessions"]]
+    metas = [one["meta"] for one in rest.sessions(project)]
     [link] = [one["subagent"] for one in metas if "subagent" in one]
     assert link == {"agent_id": CHILD, "parent_session_id": THREAD, "tool_use_id": "c2"}
 
 
-def test_a_turn_that_was_taken_back_goes_on_in_a_fork(cli, project, day):
+def test_a_turn_that_was_taken_back_goes_on_in_a_fork(cli, rest, project, day):
     add(day / NAME, event("task_started"), user("A wrong way."), assistant("Gone there."))
     first = cli.json("push", THREAD, "--project", project)
     add(day / NAME, event("thread_rolled_back", num_turns=1), event("task_started"), user("Another way."))
     again = cli.json("push", THREAD, "--project", project)
     assert again["session_id"] != first["session_id"]
-    assert contents(cli, again["session_id"])[-2:] == ["Done.", "Another way."]
+    assert contents(rest, again["session_id"])[-2:] == ["Done.", "Another way."]
 
 
 def test_a_running_session_is_followed_and_a_rollback_goes_on_in_a_fork(cli, rest, project, day, start):
@@ -130,9 +130,9 @@ def test_home_it_goes_to_where_it_was_and_is_there_already(cli, project, day, wo
     assert (moved / NAME).read_bytes() == before
 
 
-def test_a_session_of_another_agent_is_installed_gone_on_with_and_brought_back(cli, project, work):
+def test_a_session_of_another_agent_is_installed_gone_on_with_and_brought_back(cli, rest, project, work):
     session = of_claude_code(cli, project)
-    said = contents(cli, session)
+    said = contents(rest, session)
     told = cli.json("pull", session, "--to", "codex", "--install", "--cwd", work, "--model", "local/large")
     native_id = told["native_session_id"]
     assert told["command"] == ["codex", "resume", native_id]
@@ -144,7 +144,7 @@ def test_a_session_of_another_agent_is_installed_gone_on_with_and_brought_back(c
     add(path, event("task_started"), user("Go on."), assistant("I did."))
     back = cli.json("push", native_id, "--project", project)
     assert (back["session_id"], back["appended"]) == (session, 2)
-    assert contents(cli, session) == [*said, "Go on.", "I did."]
+    assert contents(rest, session) == [*said, "Go on.", "I did."]
     assert cli.json("push", native_id, "--project", project)["appended"] == 0
     assert "[gone_on]" in cli.run("pull", session, "--to", "codex", "--undo").stderr
 
@@ -163,7 +163,7 @@ def test_a_session_of_codex_goes_through_another_agent_and_comes_home_and_on(cli
     add(path, event("task_started") | {"ordinal": len(there)}, user("Go on.") | {"ordinal": len(there) + 1})
     back = cli.json("push", THREAD, "--project", project)
     assert (back["session_id"], back["appended"]) == (session, 1)
-    assert contents(cli, session)[-3:] == ["Done.", "from elsewhere", "Go on."]
+    assert contents(rest, session)[-3:] == ["Done.", "from elsewhere", "Go on."]
 
 
 def test_undo_leaves_no_trace(cli, project, work):
@@ -174,12 +174,12 @@ def test_undo_leaves_no_trace(cli, project, work):
     assert not (cli.home / ".codex" / "sessions").exists()
 
 
-def test_an_environment_says_where_the_store_is(cli, project, day, work):
+def test_an_environment_says_where_the_store_is(cli, rest, project, day, work):
     session = cli.json("push", THREAD, "--project", project)["session_id"]
     place = cli.home / "elsewhere"
     cli.out("pull", session, "--to", "codex", "--install", "--cwd", work, CODEX_HOME=str(place))
     [path] = place.rglob("rollout-*.jsonl")
     assert path.relative_to(place).as_posix() == f"sessions/2026/11/29/{NAME}"
-    assert [m.body["content"] for m in read(path.read_bytes().splitlines(keepends=True)).messages] == contents(cli, session)
+    assert [m.body["content"] for m in read(path.read_bytes().splitlines(keepends=True)).messages] == contents(rest, session)
     done = cli.run("push", item("x")["type"], "--agent", "codex", "--project", project, CODEX_HOME=str(place))
     assert (done.returncode, "1 files were looked at" in done.stderr) == (1, True)

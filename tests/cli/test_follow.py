@@ -35,8 +35,8 @@ with open(path, "ab", buffering=0) as file:
 """
 
 
-def append_ids(cli, session_id):
-    return [message["append_id"] for message in cli.lines("show", session_id)]
+def append_ids(rest, session_id):
+    return [message["append_id"] for message in rest.messages(session_id)]
 
 
 def expected(path: Path, agent: str = "claude-code"):
@@ -120,9 +120,9 @@ def test_what_is_no_message_is_there_when_it_ends_and_a_push_has_nothing_to_add(
     path.write_bytes(b"".join(LINES))
     until_there(rest, project, expected(path), follower)
     end(follower)
-    before = cli.json("log", "head")["head_seq"]
+    before = rest.head()
     answer = cli.json("push", path, "--project", project)
-    assert (answer["appended"], answer["native"], cli.json("log", "head")["head_seq"]) == (0, 3, before)
+    assert (answer["appended"], answer["native"], rest.head()) == (0, 3, before)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -25,10 +25,9 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def session(cli: Any, project: str) -> str:
+def session(rest: Any, project: str) -> str:
     """The hub's id of a session of Claude Code."""
-    shutil.copy(CLAUDE, cli.home / "in.jsonl")
-    return str(cli.json("push", cli.home / "in.jsonl", "--project", project)["session_id"])
+    return str(rest.bring(CLAUDE, project))
 
 
 def installed(cli: Any, session: str, work: Path, *more: Any) -> Any:

@@ -14,10 +14,6 @@ SAMPLE = Path(__file__).resolve().parents[2] / "cli" / "samples" / "relay-timer.
 COUNTS = ("found", "appended", "repeated", "native", "skipped")
 
 
-def head(cli):
-    return cli.json("log", "head")["head_seq"]
-
-
 def conversion(path):
     with path.open("rb") as lines:
         return READERS["claude-code"].read(lines)
@@ -27,9 +23,9 @@ def lines_of(path):
     return path.read_bytes().splitlines(keepends=True)
 
 
-def test_every_message_goes_in_once_in_order(cli, project):
+def test_every_message_goes_in_once_in_order(cli, rest, project):
     answer = cli.json("push", SAMPLE, "--project", project)
-    messages = cli.lines("show", answer["session_id"])
+    messages = rest.messages(answer["session_id"])
     assert [message["append_id"] for message in messages] == [message.append_id for message in conversion(SAMPLE).messages]
     assert [message["seq"] for message in messages] == sorted(message["seq"] for message in messages)
     assert {message["metadata"]["agent_source"] for message in messages} == {"claude-code"}
@@ -42,40 +38,40 @@ def test_what_was_found_is_what_became_of_it(cli, project):
     assert {name: again[name] for name in COUNTS} == {"found": 20, "appended": 0, "repeated": 17, "native": 3, "skipped": 0}
 
 
-def test_pushing_again_adds_nothing_to_the_log(cli, project):
+def test_pushing_again_adds_nothing_to_the_log(cli, rest, project):
     first = cli.json("push", SAMPLE, "--project", project)
-    before = head(cli)
+    before = rest.head()
     again = cli.json("push", SAMPLE, "--project", project)
-    assert (again["session_id"], head(cli)) == (first["session_id"], before)
+    assert (again["session_id"], rest.head()) == (first["session_id"], before)
 
 
-def test_pushing_again_from_another_place_adds_nothing(cli, project, tmp_path):
+def test_pushing_again_from_another_place_adds_nothing(cli, rest, project, tmp_path):
     cli.json("push", SAMPLE, "--project", project)
-    before = head(cli)
+    before = rest.head()
     copy = shutil.copy(SAMPLE, tmp_path / "a copy under another name.jsonl")
     cli.json("push", copy, "--project", project)
-    assert head(cli) == before
+    assert rest.head() == before
 
 
-def test_a_session_that_has_grown_gets_what_is_new(cli, project, tmp_path):
+def test_a_session_that_has_grown_gets_what_is_new(cli, rest, project, tmp_path):
     path, lines = tmp_path / "growing.jsonl", lines_of(SAMPLE)
     path.write_bytes(b"".join(lines[:9]))
     first = cli.json("push", path, "--project", project)
     path.write_bytes(b"".join(lines))
     second = cli.json("push", path, "--project", project)
     assert (second["session_id"], second["repeated"], second["appended"]) == (first["session_id"], first["appended"], 10)
-    messages = [message["append_id"] for message in cli.lines("show", first["session_id"])]
+    messages = [message["append_id"] for message in rest.messages(first["session_id"])]
     assert messages == [message.append_id for message in conversion(SAMPLE).messages]
 
 
-def test_title_and_place_become_meta_and_follow_the_file(cli, project, tmp_path):
+def test_title_and_place_become_meta_and_follow_the_file(cli, rest, project, tmp_path):
     path, lines = tmp_path / "titled.jsonl", lines_of(SAMPLE)
     path.write_bytes(b"".join(lines[:9]))
     cli.json("push", path, "--project", project)
-    assert "loses the last lap" in cli.json("sessions", "--project", project)["sessions"][0]["meta"]["title"]
+    assert "loses the last lap" in rest.sessions(project)[0]["meta"]["title"]
     path.write_bytes(b"".join(lines))
     cli.json("push", path, "--project", project)
-    meta = cli.json("sessions", "--project", project)["sessions"][0]["meta"]
+    meta = rest.sessions(project)[0]["meta"]
     assert (meta["title"], meta["cwd"]) == ("Fix the lap that is lost at a hand-over", "/home/ann/relay")
     assert meta["native_session_id"] == "7a5c0e1d-4b6f-4d8a-9a57-0c1f5e3d2b19"
 
@@ -87,7 +83,7 @@ def test_after_a_new_epoch_everything_is_offered_again_and_nothing_added(cli, pr
     assert (again["appended"], again["repeated"], again["skipped"]) == (0, 17, 0)
 
 
-def test_a_rewind_becomes_a_fork_and_what_was_there_stays(cli, project, tmp_path):
+def test_a_rewind_becomes_a_fork_and_what_was_there_stays(cli, rest, project, tmp_path):
     path, lines = tmp_path / "rewound.jsonl", lines_of(SAMPLE)
     path.write_bytes(b"".join(lines))
     first = cli.json("push", path, "--project", project)
@@ -96,9 +92,9 @@ def test_a_rewind_becomes_a_fork_and_what_was_there_stays(cli, project, tmp_path
     second = cli.json("push", path, "--project", project)
     assert "a rewind" in second["sessions"][0]["notes"][0]
     assert second["appended"] == 1
-    assert len(cli.lines("show", first["session_id"])) == 17
+    assert len(rest.messages(first["session_id"])) == 17
     live = {message.append_id for message in conversion(path).messages}
-    assert {message["append_id"] for message in cli.lines("show", second["session_id"])} == live
+    assert {message["append_id"] for message in rest.messages(second["session_id"])} == live
     assert cli.json("push", path, "--project", project)["session_id"] == second["session_id"], "the agent's id means the newest"
 
 
@@ -113,12 +109,12 @@ def test_a_file_whose_past_was_changed_is_refused_with_what_to_do(cli, project, 
     assert "changed after it was brought in" in refused.stderr
 
 
-def test_sub_agents_are_sessions_of_their_own_that_name_their_parent(cli, project, corpus):
+def test_sub_agents_are_sessions_of_their_own_that_name_their_parent(cli, rest, project, corpus):
     path = corpus / "claude-code" / "258c7280-ae70-4798-800f-63464d01a85d.jsonl"
     answer = cli.json("push", path, "--project", project)
     parent, *children = answer["sessions"]
     assert [child["native_session_id"] for child in children] == ["agent-a881341", "agent-acompact-fffbd0"]
-    metas = {one["session_id"]: one["meta"] for one in cli.json("sessions", "--project", project)["sessions"]}
+    metas = {one["session_id"]: one["meta"] for one in rest.sessions(project)}
     assert {metas[child["session_id"]]["parent_session_id"] for child in children} == {parent["session_id"]}
     assert metas[children[0]["session_id"]]["subagent"]["tool_use_id"] == "toolu_01VmaERAwhb19LGUwu9GenaK"
 
@@ -131,16 +127,16 @@ def test_a_sub_agent_pushed_by_itself_is_the_same_session(cli, project, corpus):
     assert alone["appended"] == 0
 
 
-def test_each_session_of_the_corpus_goes_in_whole_and_only_once(cli, project, corpus):
+def test_each_session_of_the_corpus_goes_in_whole_and_only_once(cli, rest, project, corpus):
     paths = sorted((corpus / "claude-code").rglob("*.jsonl"))
     for path in paths:
         expected = [message.append_id for message in conversion(path).messages]
         session_id = cli.json("push", path, "--project", project)["session_id"]
-        assert [message["append_id"] for message in cli.lines("show", session_id)] == expected
-    before = head(cli)
+        assert [message["append_id"] for message in rest.messages(session_id)] == expected
+    before = rest.head()
     again = [cli.json("push", path, "--project", project) for path in paths]
     assert {(one["appended"], one["skipped"]) for one in again} == {(0, 0)}
-    assert head(cli) == before
+    assert rest.head() == before
 
 
 def test_one_who_tails_from_another_process_has_what_one_reads_afterwards(cli, project, corpus, start):

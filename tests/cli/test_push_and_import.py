@@ -15,12 +15,12 @@ def imported(hub, project, raw):
         return json.load(answer)
 
 
-def test_what_was_pushed_is_known_to_an_import(cli, hub, project):
+def test_what_was_pushed_is_known_to_an_import(cli, rest, hub, project):
     pushed = cli.json("push", SAMPLE, "--project", project)
-    head = cli.json("log", "head")["head_seq"]
+    head = rest.head()
     answer = imported(hub, project, SAMPLE.read_bytes())
     assert (answer["session_id"], answer["appended"], answer["duplicate"]) == (pushed["session_id"], 0, True)
-    assert cli.json("log", "head")["head_seq"] == head
+    assert rest.head() == head
 
 
 def test_what_was_imported_is_known_to_a_push(cli, hub, project):

@@ -82,8 +82,8 @@ def put(agent: str, done: Any, said: list[str], folder: Path) -> Path:
     return path
 
 
-def contents(cli, session_id):
-    return [message["content"] for message in cli.lines("show", session_id)]
+def contents(rest, session_id):
+    return [message["content"] for message in rest.messages(session_id)]
 
 
 PAIRS = [(source, agent) for source in (SAMPLE, TURNS) for agent in ("claude-code", "opencode", "hermes")]
@@ -93,49 +93,49 @@ FOREIGN = [pair for pair in PAIRS if pair not in ((SAMPLE, "claude-code"), (TURN
 @pytest.mark.parametrize(("source", "agent"), PAIRS, ids=lambda value: getattr(value, "stem", value))
 def test_only_what_is_new_is_appended_where_it_came_from(cli, rest, project, tmp_path, source, agent):
     origin = cli.json("push", source, "--project", project)["session_id"]
-    before = contents(cli, origin)
+    before = contents(rest, origin)
     done = written(rest, origin, agent)
     for said in (["Go on."], ["Go on.", "And on."]):
         answer = cli.json("push", put(agent, done, said, tmp_path / "store"), "--project", project)
         assert answer["session_id"] == origin
-        assert contents(cli, origin) == [*before, *said]
+        assert contents(rest, origin) == [*before, *said]
         assert answer["appended"] == 1
-    assert len(cli.json("sessions", "--project", project)["sessions"]) == 1
+    assert len(rest.sessions(project)) == 1
 
 
 @pytest.mark.parametrize(("source", "agent"), PAIRS[::2], ids=lambda value: getattr(value, "stem", value))
 def test_what_was_only_pulled_adds_nothing(cli, rest, project, tmp_path, source, agent):
     origin = cli.json("push", source, "--project", project)["session_id"]
-    before = contents(cli, origin)
+    before = contents(rest, origin)
     answer = cli.json("push", put(agent, written(rest, origin, agent), [], tmp_path / "store"), "--project", project)
     assert (answer["session_id"], answer["appended"]) == (origin, 0)
-    assert contents(cli, origin) == before
-    assert len(cli.json("sessions", "--project", project)["sessions"]) == 1
+    assert contents(rest, origin) == before
+    assert len(rest.sessions(project)) == 1
 
 
 @pytest.mark.parametrize(("source", "agent"), FOREIGN, ids=lambda value: getattr(value, "stem", value))
 def test_where_the_hub_went_on_meanwhile_it_is_a_fork_at_the_common_prefix(cli, rest, project, tmp_path, source, agent):
     origin = cli.json("push", source, "--project", project)["session_id"]
-    before = contents(cli, origin)
+    before = contents(rest, origin)
     done = written(rest, origin, agent)
     rest.append(origin, "Somebody else went on.")
     answer = cli.json("push", put(agent, done, ["Go on."], tmp_path / "store"), "--project", project)
     fork = answer["session_id"]
-    assert contents(cli, origin) == [*before, "Somebody else went on."]
+    assert contents(rest, origin) == [*before, "Somebody else went on."]
     assert fork != origin
-    assert contents(cli, fork) == [*before, "Go on."]
+    assert contents(rest, fork) == [*before, "Go on."]
     again = cli.json("push", put(agent, done, ["Go on.", "And on."], tmp_path / "store"), "--project", project)
     assert again["session_id"] == fork
-    assert contents(cli, fork) == [*before, "Go on.", "And on."]
-    assert len(cli.json("sessions", "--project", project)["sessions"]) == 2
+    assert contents(rest, fork) == [*before, "Go on.", "And on."]
+    assert len(rest.sessions(project)) == 2
 
 
 @pytest.mark.parametrize(("source", "agent"), FOREIGN[:2], ids=lambda value: getattr(value, "stem", value))
 def test_a_session_that_went_to_two_agents_in_turn_holds_each_message_once(cli, rest, project, tmp_path, source, agent):
     origin = cli.json("push", source, "--project", project)["session_id"]
-    before = contents(cli, origin)
+    before = contents(rest, origin)
     cli.json("push", put(agent, written(rest, origin, agent), ["Go on."], tmp_path / "store"), "--project", project)
     other = next(name for name in ("hermes", "claude-code", "opencode") if name != agent)
     cli.json("push", put(other, written(rest, origin, other), ["Here too."], tmp_path / "other"), "--project", project)
-    assert contents(cli, origin) == [*before, "Go on.", "Here too."]
-    assert len(cli.json("sessions", "--project", project)["sessions"]) == 1
+    assert contents(rest, origin) == [*before, "Go on.", "Here too."]
+    assert len(rest.sessions(project)) == 1

@@ -33,11 +33,11 @@ def second_file(chats: Path) -> Path:
     return path
 
 
-def test_a_session_is_found_by_its_id_though_a_resume_left_a_second_file(cli, project, chats):
+def test_a_session_is_found_by_its_id_though_a_resume_left_a_second_file(cli, rest, project, chats):
     second_file(chats)
     answer = cli.json("push", SESSION, "--project", project)
     assert (answer["appended"], answer["sessions"][0]["native_session_id"]) == (TURNS, SESSION)
-    told = cli.lines("show", answer["session_id"])
+    told = rest.messages(answer["session_id"])
     assert [message["append_id"] for message in told] == [
         message.append_id for message in read((SAMPLES / "turns.jsonl").read_bytes().splitlines(keepends=True)).messages
     ]
@@ -63,18 +63,18 @@ def test_a_session_that_was_resumed_and_went_on_adds_what_is_new(cli, project, c
     assert (again["session_id"], again["appended"], again["skipped"]) == (first["session_id"], 2, 0)
 
 
-def test_a_rewind_goes_on_in_a_fork(cli, project, chats):
+def test_a_rewind_goes_on_in_a_fork(cli, rest, project, chats):
     path = next(chats.iterdir())
     first = cli.json("push", SESSION, "--project", project)
     shutil.copy(SAMPLES / "rewound.jsonl", path)
     again = cli.json("push", SESSION, "--project", project)
     assert again["session_id"] != first["session_id"]
-    contents = [message["content"] for message in cli.lines("show", again["session_id"])]
+    contents = [message["content"] for message in rest.messages(again["session_id"])]
     assert contents[-2:] == ["Who wears it next?", "The runner after you."]
     assert "See @sash.png" not in json.dumps(contents)
 
 
-def test_a_sub_agents_session_comes_along_with_the_call_that_started_it(cli, project, chats):
+def test_a_sub_agents_session_comes_along_with_the_call_that_started_it(cli, rest, project, chats):
     path = next(chats.iterdir())
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     next(line for line in lines if line.get("toolCalls"))["toolCalls"][0]["agentId"] = "scout-1"
@@ -83,7 +83,7 @@ def test_a_sub_agents_session_comes_along_with_the_call_that_started_it(cli, pro
     (chats / SESSION).mkdir()
     (chats / SESSION / "scout-1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in child))
     parent, started = cli.json("push", SESSION, "--project", project)["sessions"]
-    metas = {one["session_id"]: one["meta"] for one in cli.json("sessions", "--project", project)["sessions"]}
+    metas = {one["session_id"]: one["meta"] for one in rest.sessions(project)}
     link = metas[started["session_id"]]["subagent"]
     assert link == {
         "agent_id": "scout-1",

@@ -33,33 +33,33 @@ def went_home(cli: Any, file: Path, project: str, work: Path, agent: str) -> tup
     return session, told["native_session_id"]
 
 
-def adds_nothing(cli: Any, file: Path, project: str, work: Path, agent: str) -> None:
+def adds_nothing(cli: Any, rest: Any, file: Path, project: str, work: Path, agent: str) -> None:
     session, native_id = went_home(cli, file, project, work, agent)
-    before = cli.lines("show", session)
+    before = rest.messages(session)
     for _ in range(2):
         again = cli.json("push", native_id, "--agent", agent, "--project", project)
         assert (again["session_id"], again["appended"]) == (session, 0)
-    assert cli.lines("show", session) == before
-    assert len(cli.json("sessions", "--project", project)["sessions"]) == 1
+    assert rest.messages(session) == before
+    assert len(rest.sessions(project)) == 1
 
 
 @pytest.mark.parametrize("name", DSH_LOGS)
-def test_a_log_of_an_older_format_of_dsh_adds_nothing(cli, project, work, corpus, name):
-    adds_nothing(cli, corpus / name, project, work, "dsh")
+def test_a_log_of_an_older_format_of_dsh_adds_nothing(cli, rest, project, work, corpus, name):
+    adds_nothing(cli, rest, corpus / name, project, work, "dsh")
 
 
-def test_a_document_of_an_older_gemini_adds_nothing(cli, project, work):
-    adds_nothing(cli, OLDER_GEMINI, project, work, "gemini")
+def test_a_document_of_an_older_gemini_adds_nothing(cli, rest, project, work):
+    adds_nothing(cli, rest, OLDER_GEMINI, project, work, "gemini")
 
 
-def test_a_trace_in_the_format_of_claude_code_adds_nothing(cli, project, work, corpus):
-    adds_nothing(cli, corpus / TRACE, project, work, "claude-code")
+def test_a_trace_in_the_format_of_claude_code_adds_nothing(cli, rest, project, work, corpus):
+    adds_nothing(cli, rest, corpus / TRACE, project, work, "claude-code")
 
 
 @pytest.mark.parametrize("name", DSH_LOGS)
-def test_what_dsh_says_then_goes_to_the_same_session(cli, project, work, corpus, name):
+def test_what_dsh_says_then_goes_to_the_same_session(cli, rest, project, work, corpus, name):
     session, native_id = went_home(cli, corpus / name, project, work, "dsh")
-    before = cli.lines("show", session)
+    before = rest.messages(session)
     (log,) = (cli.home / ".dsh").rglob("*.zstd")
     lines = read_lines(log)
     turn = 1 + sum(b'"turn/start"' in line for line in lines)
@@ -73,5 +73,5 @@ def test_what_dsh_says_then_goes_to_the_same_session(cli, project, work, corpus,
     log.write_bytes(packed([*lines, *(json.dumps(event).encode() + b"\n" for event in more)]))
     again = cli.json("push", native_id, "--agent", "dsh", "--project", project)
     assert (again["session_id"], again["appended"]) == (session, 1)
-    after = cli.lines("show", session)
+    after = rest.messages(session)
     assert (after[:-1], after[-1]["content"]) == (before, "Go on.")

@@ -53,23 +53,23 @@ def opencode(cli) -> Path:
     return folder / "opencode.db"
 
 
-def append_ids(cli, session_id):
-    return [message["append_id"] for message in cli.lines("show", session_id)]
+def append_ids(rest, session_id):
+    return [message["append_id"] for message in rest.messages(session_id)]
 
 
-def test_a_session_of_opencode_is_found_by_its_id(cli, project, opencode):
+def test_a_session_of_opencode_is_found_by_its_id(cli, rest, project, opencode):
     document = read_container(TURNS).document
     answer = cli.json("push", document["info"]["id"], "--project", project)
-    assert append_ids(cli, answer["session_id"]) == [message.append_id for message in read_document(document).messages]
+    assert append_ids(rest, answer["session_id"]) == [message.append_id for message in read_document(document).messages]
     again = cli.json("push", TURNS, "--project", project)
     assert (again["session_id"], again["appended"]) == (answer["session_id"], 0), "its export is the same session"
 
 
-def test_a_session_of_hermes_is_found_by_its_id_with_its_sub_agent(cli, project, hermes):
+def test_a_session_of_hermes_is_found_by_its_id_with_its_sub_agent(cli, rest, project, hermes):
     answer = cli.json("push", "20261130_080000_aaaaaa", "--agent", "hermes", "--project", project)
     parent, child = answer["sessions"]
     assert (parent["appended"], child["appended"]) == (2, 1)
-    metas = {one["session_id"]: one["meta"] for one in cli.json("sessions", "--project", project)["sessions"]}
+    metas = {one["session_id"]: one["meta"] for one in rest.sessions(project)}
     assert metas[child["session_id"]]["parent_session_id"] == parent["session_id"]
 
 
@@ -113,14 +113,14 @@ def test_a_database_with_one_session_needs_no_name(cli, project, opencode):
     assert cli.json("push", opencode, "--project", project)["sessions"][0]["agent"] == "opencode"
 
 
-def test_the_tree_of_older_versions_is_a_store_too(cli, project, corpus):
+def test_the_tree_of_older_versions_is_a_store_too(cli, rest, project, corpus):
     tree = corpus / "opencode" / "json-tree-1.1.65"
     (cli.home / ".local" / "share").mkdir(parents=True)
     shutil.copytree(tree, cli.home / ".local" / "share" / "opencode")
     answer = cli.json("push", "--all", "--agent", "opencode", "--project", project)
     parent, child = answer["sessions"]
-    assert cli.json("sessions", "--project", project)["sessions"]
-    metas = {one["session_id"]: one["meta"] for one in cli.json("sessions", "--project", project)["sessions"]}
+    assert rest.sessions(project)
+    metas = {one["session_id"]: one["meta"] for one in rest.sessions(project)}
     assert metas[child["session_id"]]["parent_session_id"] == parent["session_id"]
 
 

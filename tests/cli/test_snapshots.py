@@ -3,8 +3,8 @@
 SAMPLE_MESSAGES = 17
 
 
-def test_a_snapshot_is_of_the_newest_message_unless_told_otherwise(cli, pushed):
-    seqs = [message["seq"] for message in cli.lines("show", pushed)]
+def test_a_snapshot_is_of_the_newest_message_unless_told_otherwise(cli, rest, pushed):
+    seqs = [message["seq"] for message in rest.messages(pushed)]
     assert cli.json("snapshot", pushed, "-m", "whole")["up_to_seq"] == seqs[-1]
     assert cli.json("snapshot", pushed, "--up-to-seq", seqs[3])["up_to_seq"] == seqs[3]
     listed = cli.json("snapshots", pushed)["snapshots"]
@@ -21,21 +21,21 @@ def test_people_are_told_the_id(cli, pushed):
 
 
 def test_a_fork_reads_what_was_before_and_goes_on_alone(cli, pushed, rest):
-    seqs = [message["seq"] for message in cli.lines("show", pushed)]
+    seqs = [message["seq"] for message in rest.messages(pushed)]
     snapshot_id = cli.json("snapshot", pushed, "--up-to-seq", seqs[4])["snapshot_id"]
     fork_id = cli.json("fork", snapshot_id)["session_id"]
     rest.append(fork_id, "another way")
-    assert [message["seq"] for message in cli.lines("show", fork_id)][:-1] == seqs[:5]
-    assert len(cli.lines("show", pushed)) == SAMPLE_MESSAGES
+    assert [message["seq"] for message in rest.messages(fork_id)][:-1] == seqs[:5]
+    assert len(rest.messages(pushed)) == SAMPLE_MESSAGES
     shown = cli.out("show", fork_id)
     assert f"inherits from {pushed} up to seq {seqs[4]} ({snapshot_id})" in shown
     assert shown.count("· inherited") == 5
 
 
-def test_a_fork_can_go_to_another_project(cli, pushed):
+def test_a_fork_can_go_to_another_project(cli, rest, pushed):
     snapshot_id = cli.json("snapshot", pushed)["snapshot_id"]
     fork_id = cli.json("fork", snapshot_id, "--project", "elsewhere")["session_id"]
-    assert [one["session_id"] for one in cli.json("sessions", "--project", "elsewhere")["sessions"]] == [fork_id]
+    assert [one["session_id"] for one in rest.sessions("elsewhere")] == [fork_id]
     assert f"fork of {snapshot_id}" in cli.out("sessions", "--project", "elsewhere")
 
 

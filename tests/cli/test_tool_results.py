@@ -24,16 +24,16 @@ def transcript(cli) -> Path:
     return path
 
 
-def test_they_are_kept_counted_and_sent_once(cli, project, transcript, tmp_path):
+def test_they_are_kept_counted_and_sent_once(cli, rest, project, transcript, tmp_path):
     assert len(LONG) > PART_CHARS
     answer = cli.json("push", transcript, "--project", project, "--report", tmp_path / "report.jsonl")
     assert (answer["appended"], answer["native"], answer["skipped"]) == (17, 3 + len(FILES) + 1, 0)
     report = json.loads((tmp_path / "report.jsonl").read_text("utf-8"))
     assert report["counts"]["files"] == {"found": 4, "converted": 0, "degraded": 0, "kept_native": 4, "dropped": 0}
     assert any(item["path"] == "files/tool-results" for item in report["kept_native"])
-    before = cli.json("log", "head")["head_seq"]
+    before = rest.head()
     assert cli.json("push", transcript, "--project", project)["appended"] == 0
-    assert cli.json("log", "head")["head_seq"] == before
+    assert rest.head() == before
     (transcript.with_suffix("") / "tool-results" / "new.txt").write_bytes(b"new")
     assert cli.json("push", transcript, "--project", project)["native"] == 3 + len(FILES) + 2
 
