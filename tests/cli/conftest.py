@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import httpx2
 import pytest
 from hubs import HubProcess, running_hub
+from installing import SAMPLE as PARALLEL
 
 SAMPLE = Path(__file__).resolve().parents[2] / "cli" / "samples" / "relay-timer.jsonl"
 RUN_S = 60
@@ -189,6 +190,20 @@ def project() -> str:
 def start() -> Iterator[Started]:
     with ExitStack() as stack:
         yield Started(stack)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A working directory on this host."""
+    folder = tmp_path / "work" / "relay"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def session(rest: Rest, project: str) -> str:
+    """The hub's id of a session of Claude Code, to be installed."""
+    return rest.bring(PARALLEL, project)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from adapters.gemini.reader import read
 from cli.stores_gemini import all_in_stores
 
 SAMPLES = Path(__file__).parent.parent / "samples"
-CLAUDE = SAMPLES / "claude_code" / "parallel.jsonl"
 SESSION = "6b1f0c5e-2f53-4b0e-9a55-0d8f3c1a7e21"
 
 
@@ -22,12 +21,6 @@ def work(tmp_path: Path) -> Path:
     folder = tmp_path / "work" / "Relay Race"
     folder.mkdir(parents=True)
     return folder
-
-
-@pytest.fixture
-def session(rest: Any, project: str) -> str:
-    """The hub's id of a session of Claude Code."""
-    return str(rest.bring(CLAUDE, project))
 
 
 def installed(cli: Any, session: str, work: Path, *more: Any) -> Any:
