@@ -9,13 +9,16 @@ Rule 5: a fault in one commit is told to those who are in it, and ends no other.
 Rule 6: what was written is answered as written, whatever happens while readers are told of it: then all look again.
 """
 
+import asyncio
 import logging
+import os
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from eventstore.append import (
     Appended,
@@ -34,19 +37,23 @@ log = logging.getLogger("tasuki.committer")
 BATCH_EVENTS_MAX = 256
 BATCH_BYTES_MAX = 1024 * 1024
 LARGE_REQUEST_BYTES = 64 * 1024
+_let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: None)
 _NOT_THE_REQUESTS_FAULT = (StoreUnavailable, LogBusy)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Waiting:
     request: AppendRequest
     size_bytes: int
-    answered: anyio.Event = field(default_factory=anyio.Event)
-    outcome: list[Appended] | StoreError | None = None
+    outcome: asyncio.Future[list[Appended]]
 
     def answer(self, outcome: list[Appended] | StoreError) -> None:
-        self.outcome = outcome
-        self.answered.set()
+        if self.outcome.done():  # who waited has gone
+            return
+        if isinstance(outcome, StoreError):
+            self.outcome.set_exception(outcome)
+        else:
+            self.outcome.set_result(outcome)
 
 
 class _Lane:
@@ -54,7 +61,7 @@ class _Lane:
 
     def __init__(self) -> None:
         self.queue: deque[_Waiting] = deque()
-        self.filled = anyio.Event()
+        self.filled = asyncio.Event()
 
     def put(self, waiting: _Waiting) -> None:
         self.queue.append(waiting)
@@ -63,7 +70,7 @@ class _Lane:
     def take_batch(self) -> list[_Waiting]:
         """Remove and return the next batch, in order; what cannot go along stays, in order."""
         if len(self.queue) == 1:
-            self.filled = anyio.Event()
+            self.filled.clear()
             return [self.queue.popleft()]
         batch, left = _Batch(), deque[_Waiting]()
         while self.queue and not batch.is_full:
@@ -73,7 +80,7 @@ class _Lane:
         left.extend(self.queue)
         self.queue = left
         if not left:
-            self.filled = anyio.Event()
+            self.filled.clear()
         return batch.members
 
 
@@ -130,17 +137,13 @@ class Committer:
         size = request.size_bytes
         if self._requests and (self._requests >= self._requests_max or self._bytes + size > self._bytes_max):
             raise Overloaded("Too many appends wait to be written. Nothing of this one was; try again shortly.")
-        waiting = _Waiting(request, size)
+        waiting = _Waiting(request, size, asyncio.get_running_loop().create_future())
         self._requests, self._bytes = self._requests + 1, self._bytes + size
         try:
             (self._large if size > LARGE_REQUEST_BYTES else self._small).put(waiting)
-            await waiting.answered.wait()
+            return await waiting.outcome
         finally:
             self._requests, self._bytes = self._requests - 1, self._bytes - size
-        if isinstance(waiting.outcome, StoreError):
-            raise waiting.outcome
-        assert waiting.outcome is not None
-        return waiting.outcome
 
     async def run(self) -> None:
         """Write what is submitted, until cancelled."""
@@ -149,11 +152,12 @@ class Committer:
             tasks.start_soon(self._write, self._large, self._database)
 
     async def _write(self, lane: _Lane, database: Database | Kept) -> None:
-        while True:
-            await lane.filled.wait()
-            batch = lane.take_batch()
-            with anyio.CancelScope(shield=True):  # an append once sent is answered, also while the server stops
-                await self._commit(batch, database)
+        with anyio.CancelScope() as work:
+            while True:
+                await lane.filled.wait()
+                work.shield = True  # an append once sent is answered, also while the server stops
+                await self._commit(lane.take_batch(), database)
+                work.shield = False
 
     async def _commit(self, batch: list[_Waiting], database: Database | Kept) -> None:
         requests = [waiting.request for waiting in batch]
@@ -176,6 +180,8 @@ class Committer:
         else:
             if not _goes_well(self._wake_readers, requests, rows):  # first: their read is under way while the writers are answered
                 _goes_well(self._on_commit, None)
+            await checkpoint()  # the readers of this process have their bytes sent
+            _let_others_run()  # and those on this machine may read them, before all that is less urgent
             for waiting, outcome in zip(batch, answers, strict=True):
                 waiting.answer(outcome)
 
@@ -188,8 +194,8 @@ class Committer:
 async def _append(requests: list[AppendRequest], database: Database | Kept) -> list[tuple[Any, ...]]:
     """Write a batch, and return the rows of `append_events`. A lone message, as most are, has a shorter way, but for a large
     one, which is compressed before the append lock."""
-    if is_lone_message(requests) and requests[0].size_bytes <= LARGE_REQUEST_BYTES:
-        ((seq,),) = await database.call("append_message", **message_arguments(requests[0]))
+    if isinstance(database, Kept) and is_lone_message(requests):
+        seq = await database.number("append_message", **message_arguments(requests[0]))
         if seq is not None:
             return [(1, seq, False, None, None)]
     return await database.call("append_events", **batch_arguments(requests))

@@ -8,6 +8,7 @@ Rule 4: only a nonce that comes back through NOTIFY proves that notices arrive: 
 Rule 5: nothing that arrives here may end the loops, whoever sent it.
 """
 
+import asyncio
 import logging
 import random
 import secrets
@@ -18,8 +19,9 @@ from dataclasses import dataclass
 import anyio
 import psycopg
 
-from eventstore.db import Database, checked_dsn, connection_arguments
+from eventstore.db import Database, checked_dsn, closing, connection_arguments
 from eventstore.errors import StoreError
+from eventstore.line import Line
 from eventstore.sharing import SingleFlight
 
 log = logging.getLogger("tasuki.listener")
@@ -28,6 +30,8 @@ PROBE_AGAIN_S = 3.0
 RECONNECT_S_MIN, RECONNECT_S_MAX = 0.1, 2.0
 POLL_ANSWER_S_MAX = 6.0
 """A poll without an answer for that long means that the database is away, though nobody closed a connection."""
+ANSWER_WAIT_S = 0.05
+"""A commit's own notice waits so long for its answer, which the database sends next."""
 _OWN_COMMITS_MAX = 1000
 _PATCHED = "m"  # behind a session's number in a notice: its meta was changed
 OnChange = Callable[[set[int] | None, set[int]], None]
@@ -55,6 +59,8 @@ class Listener:
         self._poll_s, self._probe_s = poll_s, probe_s
         self._looks: SingleFlight[bool] = SingleFlight()
         self._own_commits: dict[int, bool] = {}
+        self._early: list[bytes] = []
+        self._late: asyncio.TimerHandle | None = None
         self._nonce = ""
         self._nonce_back = anyio.Event()
         self._probe_now = anyio.Event()
@@ -75,13 +81,14 @@ class Listener:
     def committed(self, first_seq: int, last_seq: int, are_all_told: bool) -> None:
         """Note a commit of this process. Where its readers `are_all_told` of it here, its notice will be passed over."""
         self.state.head_seq = max(self.state.head_seq, last_seq)
-        if not are_all_told:
-            return
-        if self.is_next(first_seq):
-            self._noticed(last_seq)
-        self._own_commits[last_seq] = True
-        if len(self._own_commits) > _OWN_COMMITS_MAX:
-            self._own_commits.pop(next(iter(self._own_commits)))
+        if are_all_told:
+            if self.is_next(first_seq):
+                self._noticed(last_seq)
+            self._own_commits[last_seq] = True
+            if len(self._own_commits) > _OWN_COMMITS_MAX:
+                self._own_commits.pop(next(iter(self._own_commits)))
+        if self._early:
+            self._take_early()
 
     async def start(self) -> None:
         """Read the log's state once. Raises StoreUnavailable, SchemaMissing."""
@@ -110,12 +117,28 @@ class Listener:
 
     async def _use_connection(self) -> None:
         connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True, **connection_arguments())
-        async with connection:
+        async with closing(connection):
             await connection.execute("listen tasuki")
             await self.catch_up()
             self._probe_now.set()
-            async for notice in connection.notifies():
-                self._take(notice.payload)
+            await Line(connection.pgconn).hear(self._hear)
+
+    def _hear(self, backend_pid: int, payload: bytes) -> None:
+        """Take a notice. What a commit of this process says of itself waits for that commit's answer, which is on its way: its
+        readers are told then, without a read."""
+        if self._early or backend_pid == self._database.busy_pid:
+            if not self._early:
+                self._late = asyncio.get_running_loop().call_later(ANSWER_WAIT_S, self._take_early)
+            self._early.append(payload)
+        else:
+            self._take(payload.decode("utf-8", "replace"))
+
+    def _take_early(self) -> None:
+        if self._late:
+            self._late.cancel()
+        early, self._early = self._early, []
+        for payload in early:
+            self._take(payload.decode("utf-8", "replace"))
 
     def _take(self, payload: str) -> None:
         """Wake those whom a notice names; all, where it names nobody."""

@@ -20,6 +20,7 @@ from eventstore.settings import Settings
 from eventstore.wire.requests import Body
 
 _IN_THREAD_CHARS = 64 * 1024
+_CHAR_BYTES_MAX = 4  # in UTF-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ class Writer:
 
     def is_too_large(self, text: str) -> bool:
         """Whether a message's text is over the limit for one message."""
-        return len(text) > self.settings.message_bytes_max or len(text.encode()) > self.settings.message_bytes_max
+        limit = self.settings.message_bytes_max
+        return len(text) > limit or (len(text) * _CHAR_BYTES_MAX > limit and len(text.encode()) > limit)
 
     async def stored(self, seq: int) -> Stored:
         """Return the event with this seq, which is known to be there."""

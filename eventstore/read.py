@@ -47,9 +47,9 @@ class Page:
 
     def after(self, after_seq: int, max_count: int) -> "Page":
         """The part of this page that a reader at `after_seq` has not seen."""
-        start = next((i for i, seq in enumerate(self.seqs) if seq > after_seq), len(self.seqs))
-        if start == 0 and len(self.seqs) <= max_count:
+        if self.seqs and self.seqs[0] > after_seq and len(self.seqs) <= max_count:
             return self
+        start = next((i for i, seq in enumerate(self.seqs) if seq > after_seq), len(self.seqs))
         return Page(self.seqs[start : start + max_count], self.items[start : start + max_count], self.head_seq)
 
 

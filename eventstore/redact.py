@@ -10,6 +10,7 @@ What a secret looks like is in `redact_rules.py`; beside it runs the package red
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import InitVar, dataclass
 from json import JSONDecoder
 from types import MappingProxyType
@@ -19,7 +20,7 @@ from eventstore.errors import InvalidSettings
 from eventstore.redact_cuts import Cut, around, at_source, kept_spans, unique_keys, within_escapes, without
 from eventstore.redact_places import MESSAGE, NATIVE, NOTHING, Exempt, is_media, is_moment
 from eventstore.redact_rules import FORMAT, PLACE, Hit, find, is_stand_in
-from eventstore.redact_values import is_no_value, is_value, member
+from eventstore.redact_values import is_no_value, is_value, may_name_a_secret, member
 from eventstore.wire.codec import StringToken, strings
 
 __all__ = ["MESSAGE", "NATIVE", "NOTHING", "Exempt", "Redacted", "Redactor"]
@@ -80,7 +81,7 @@ class Redactor:
         For strings so long that a text around them would be too much. `path`: the keys and indexes that lead to it.
         """
         name = path[-1] if path and isinstance(path[-1], str) else ""
-        return self._clean(value, lambda text: self._in_value(StringToken(0, 0, text, path, False), name, exempt, 0))
+        return self._clean(value, lambda text: self._in_value(path, text, name, exempt, 0))
 
     def clean_text(self, text: str) -> tuple[str, dict[str, int]]:
         """Return a plain text without secrets, and how often each rule hit."""
@@ -104,17 +105,20 @@ class Redactor:
         clean_keys: set[str] = set()
         names: tuple[object, str] = ((), "")
         for token in strings(text):
-            if token.is_key:
-                found = [] if token.value in clean_keys else self._in_string(token.value, exempt, JSON_IN_JSON_MAX)
+            _, _, value, path, is_key = token
+            if is_key:
+                if len(value) < TEXT_CHARS_MIN or value in clean_keys:
+                    continue
+                found = self._in_string(value, exempt, JSON_IN_JSON_MAX)
                 if found:
                     renamed.append((token, found))
                 else:
-                    clean_keys.add(token.value)
+                    clean_keys.add(value)
             else:
-                key = _named(token, names) if token.path else name
-                found = self._in_value(token, key, exempt, depth)
+                key = _named(path, names) if path else name
+                found = self._in_value(path, value, key, exempt, depth)
                 if key in _NAME_KEYS:
-                    names = token.path[:-1], token.value
+                    names = path[:-1], value
             if found:
                 cuts += at_source(text, token, found)
         if renamed:
@@ -122,11 +126,10 @@ class Redactor:
             cuts = [cut._replace(instead=instead.get(cut.end, cut.instead)) for cut in cuts]
         return cuts
 
-    def _in_value(self, token: StringToken, key: str, exempt: Exempt, depth: int) -> list[Cut]:
-        value = token.value
-        if exempt.covers(token.path, value):
+    def _in_value(self, path: tuple[str | int, ...], value: str, key: str, exempt: Exempt, depth: int) -> list[Cut]:
+        if exempt.covers(path, value):
             return []
-        rule = member(key, value) if key else None
+        rule = member(key, value) if may_name_a_secret(key) else None
         if rule and not _is_json(value):
             return self._merged(value, [Hit(0, len(value), rule, FORMAT)])
         return self._in_string(value, exempt, depth, key)
@@ -162,15 +165,15 @@ class Redactor:
         return secret in self._literals or any(pattern.fullmatch(secret) for pattern in self._allowed)
 
 
-_KNOWN_WORDS = frozenset("append_id created_at agent_source tool_calls tool_call_id".split())  # in almost every message
+_KNOWN_WORDS = frozenset("created_at agent_source tool_calls tool_call_id".split())  # in almost every message
 _NAME_KEYS = frozenset({"name", "key", "Name", "Key"})
 _VALUE_KEYS = frozenset({"value", "Value"})
 
 
-def _named(token: StringToken, names: tuple[object, str]) -> str:
+def _named(path: tuple[str | int, ...], names: tuple[object, str]) -> str:
     """The name of a value: its key, or the name beside it, as in `{"name": "DB_PASSWORD", "value": …}`."""
-    key = token.path[-1]
-    if key in _VALUE_KEYS and names[0] == token.path[:-1]:
+    key = path[-1]
+    if key in _VALUE_KEYS and names[0] == path[:-1]:
         return names[1]
     return key if isinstance(key, str) else ""
 
@@ -195,12 +198,15 @@ def _of_package(text: str) -> Iterator[Hit]:
 
 def _scan(window: str) -> list["redact_secret.Finding"]:
     """What the package would take out. What it refuses to read, a lone surrogate put aside, our own rules have read."""
-    for text in (window, _surrogate.sub("\ufffd", window)):
-        try:
-            return [finding for finding in redact_secret.scan(text) if finding.action in {"redact", "block"}]
-        except redact_secret.SecretScanError:
-            continue
+    with suppress(redact_secret.SecretScanError):
+        return _taken_out(window)
+    with suppress(redact_secret.SecretScanError):
+        return _taken_out(_surrogate.sub("\ufffd", window))
     return []
+
+
+def _taken_out(text: str) -> list["redact_secret.Finding"]:
+    return [finding for finding in redact_secret.scan(text) if finding.action in {"redact", "block"}]
 
 
 _lenient = JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)

@@ -23,7 +23,9 @@ class Exempt:
         """Whether the string at this path is left alone."""
         if not path or not isinstance(path[-1], str):
             return False
-        if self.places and tuple(None if isinstance(step, int) else step for step in path) in self.places:
+        if path in self.places:
+            return True
+        if len(path) > 2 and self.places and tuple(None if isinstance(step, int) else step for step in path) in self.places:
             return True
         return self.by_form and _is_known_by_form(path[-1], value)
 
@@ -47,6 +49,7 @@ _BLOB_KEYS = frozenset(
     "signature thoughtSignature thought_signature encrypted_content encryptedContent reasoningEncryptedContent redactedData"
     " redacted_data data base64 b64_json file_data fileData blob".split()
 )
+_IDS = frozenset({"id", "Id", "ID", "iD"})
 _blob = re.compile("[A-Za-z0-9+/_-]{64,}+={0,2}")
 _pure_base64 = re.compile("[A-Za-z0-9+/]{256,}+={0,2}")
 _id = re.compile(
@@ -73,4 +76,4 @@ def _is_known_by_form(key: str, value: str) -> bool:
     """Ids, signatures, encrypted thinking and media in the records of any agent."""
     if key in _BLOB_KEYS:
         return _blob.fullmatch(value) is not None and not begins_like_a_token(value)
-    return key[-2:].lower() == "id" and _id.fullmatch(value) is not None
+    return key[-2:] in _IDS and _id.fullmatch(value) is not None

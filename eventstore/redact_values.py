@@ -33,6 +33,7 @@ _NOUNS = [
     ("钥", re.compile("[秘私]钥"), "han"),
     ("令", re.compile("口令|令牌"), "han"),
 ]
+_any_noun = re.compile("|".join(literal for literal, _, _ in _NOUNS), re.IGNORECASE)
 _RULES = {"pass": "password", "key": "api_key", "han": "password"}
 
 _word = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
@@ -75,6 +76,11 @@ def assignments(text: str, low: str) -> Iterator[tuple[int, int, str]]:
             if found:
                 taken = found[1]
                 yield *found, _RULES.get(noun, noun)
+
+
+def may_name_a_secret(key: str) -> bool:
+    """Whether `member` may take a value under this key for a secret; for almost all keys it may not."""
+    return _any_noun.search(key) is not None
 
 
 def member(key: str, value: str) -> str | None:

@@ -8,10 +8,11 @@ Rule 4: a fault in one channel is told to those who wait in it, and ends nothing
 Rule 5: a short wait begins with a read, since its end may come before the poll that stands behind a lost notice.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import anyio
@@ -33,9 +34,13 @@ _SESSION_MODES: tuple[Mode, ...] = ("messages", "natives", "events")
 @dataclass(eq=False, slots=True)
 class _Waiter:
     after_seq: int
-    woken: anyio.Event = field(default_factory=anyio.Event)
+    woken: "asyncio.Future[None]"
     page: Page | None = None
     error: StoreError | None = None
+
+    def wake(self) -> None:
+        if not self.woken.done():
+            self.woken.set_result(None)
 
 
 class _Channel:
@@ -114,7 +119,7 @@ class Tails:
         self.stopping.set()
         for channel in self._channels.values():
             for waiter in channel.waiters:
-                waiter.woken.set()
+                waiter.wake()
 
     async def next_page(
         self,
@@ -140,11 +145,20 @@ class Tails:
                 if page.seqs or wait_s <= 0:
                     return page
                 head = page.head_seq
-            with anyio.move_on_after(0 if self.stopping.is_set() else wait_s):
-                await waiter.woken.wait()
+            await self._woken(waiter, wait_s)
             if waiter.error:
                 raise waiter.error
             return waiter.page.after(after_seq, max_count) if waiter.page else Page([], [], head)
+
+    async def _woken(self, waiter: _Waiter, wait_s: float) -> None:
+        """Return when the waiter is woken, or the time is over."""
+        if self.stopping.is_set():
+            return
+        timer = asyncio.get_running_loop().call_later(wait_s, waiter.wake)
+        try:
+            await waiter.woken
+        finally:
+            timer.cancel()
 
     def _channel(self, ref: SessionRef | None, mode: Mode) -> _Channel:
         key = (ref.session_no if ref else 0, mode)
@@ -159,7 +173,7 @@ class Tails:
 
     @contextmanager
     def _registered(self, channel: _Channel, after_seq: int) -> Iterator[_Waiter]:
-        waiter = _Waiter(after_seq)
+        waiter = _Waiter(after_seq, asyncio.get_running_loop().create_future())
         channel.waiters.add(waiter)
         try:
             yield waiter
@@ -231,7 +245,7 @@ def _give(page: Page, waiters: Iterable[_Waiter]) -> None:
     for waiter in waiters:
         if waiter.after_seq < page.seqs[-1]:
             waiter.page = page
-            waiter.woken.set()
+            waiter.wake()
 
 
 def _is_page(events: list[tuple[int, NewEvent]]) -> bool:
@@ -243,4 +257,4 @@ def _is_page(events: list[tuple[int, NewEvent]]) -> bool:
 def _deliver_error(waiting: list[_Waiter], error: StoreError) -> None:
     for waiter in waiting:
         waiter.error = error
-        waiter.woken.set()
+        waiter.wake()

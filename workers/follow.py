@@ -33,7 +33,6 @@ class Followers:
     def wake(self) -> None:
         """Look at the log now."""
         self._woken.set()
-        self._woken = anyio.Event()
 
     async def run(self) -> None:
         """Drive until cancelled. A lost database is waited for."""
@@ -57,6 +56,8 @@ class Followers:
     async def _follow(self, work: Dedicated, name: str) -> None:
         """Fold what comes, for as long as the connection lives."""
         while True:
+            if self._woken.is_set():  # else another one has begun a new one
+                self._woken = anyio.Event()
             woken = self._woken
             while await follow(work, name, RANGE_EVENTS):
                 pass

@@ -13,6 +13,7 @@ STATEMENT = re.compile(
 )
 ELSEWHERE = {
     "eventstore/db.py": "spells the one call of a function, from the catalogue",
+    "eventstore/kept.py": "prepares that call, and asks who is at the other end",
     "eventstore/listener.py": "LISTEN is a command that no function can give",
 }
 DEFINITION = re.compile(r"^create\s+(?:or\s+replace\s+)?(?:function|procedure)\s+(?:\w+\.)?(\w+)", re.I | re.M)

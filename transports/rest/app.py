@@ -27,6 +27,7 @@ from transports.service import Service
 
 log = logging.getLogger("tasuki.request")
 _CLIENT_GONE = 499
+_Headers = Mapping[bytes, str]
 _SESSION_ID = re.compile(r"ses_[0-9a-f-]{36}")
 
 
@@ -113,12 +114,12 @@ class _Front:
         return facts
 
     async def _enter(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
-        request = Request(scope)
+        headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}  # the first of a name counts
         service = self._service
-        _check_site(request, service)
+        _check_site(headers, service)
         path = scope["path"]
         if path not in OPEN_PATHS and not path.startswith(OPEN_PREFIXES):
-            principal, client = await service.access.principal(_token(request)), _client(request)
+            principal, client = await service.access.principal(_token(headers)), _client(headers)
             scope["tasuki.principal"] = replace(principal, client=client) if client else principal
         scope["tasuki.service"] = service
         await self._app(scope, receive, answer)
@@ -143,26 +144,26 @@ class _Answer:
         await self._send(message)
 
 
-def _token(request: Request) -> str:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+def _token(headers: _Headers) -> str:
+    scheme, _, token = headers.get(b"authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise Unauthorized("Send the token as `Authorization: Bearer <token>`.")
     return token.strip()
 
 
-def _client(request: Request) -> str:
+def _client(headers: _Headers) -> str:
     """What the client calls itself, for messages that do not say which agent they come from."""
-    name = request.headers.get("tasuki-client", "")[:100]
+    name = headers.get(b"tasuki-client", "")[:100]
     return name if name.isprintable() else ""
 
 
-def _check_site(request: Request, service: Service) -> None:
+def _check_site(headers: _Headers, service: Service) -> None:
     """Refuse names that this hub was not told to serve (a page elsewhere could have bound one to our address). Addresses and
     localhost are what they say."""
-    host = request.headers.get("host", "")
+    host = headers.get(b"host", "")
     if not _is_address(host) and _name(host) not in service.settings.allowed_hosts:
         raise HostRefused(f"Host {host[:100]!a} is not served here. Add it to TASUKI_ALLOWED_HOSTS.")
-    origin = request.headers.get("origin")
+    origin = headers.get(b"origin")
     if origin is not None and origin.partition("://")[2] != host and origin not in service.settings.allowed_origins:
         raise HostRefused(f"Origin {origin[:100]!a} may not call this hub. Add it to TASUKI_ALLOWED_ORIGINS.")
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
+from anyio.lowlevel import checkpoint
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -230,6 +231,7 @@ class UnlessGone:
             try:
                 await (await self._answer())(scope, receive, send)
                 is_sent = True
+                await checkpoint()
             except (StoreError, ClientDisconnect) as error:  # as they are, not in a group
                 failure = error
             tasks.cancel_scope.cancel()

@@ -1,6 +1,7 @@
 """Server-sent events: a session's events from a seq on, for as long as the client stays."""
 
 import anyio
+from anyio.lowlevel import checkpoint
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
@@ -54,6 +55,7 @@ class EventStream:
             if "" not in page.encoded:
                 page.encoded[""] = b"".join(page.items)
             await _write(send, page.encoded[""])
+            await checkpoint()
             self._after_seq = page.seqs[-1]
             if page.items[-1].startswith(_DELETION):
                 return
