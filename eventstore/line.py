@@ -106,15 +106,24 @@ class Line:
         self._pgconn.consume_input()
         if self._is_unsent:
             self._flush()
+        if not self._understood():  # the loop tells of a broken link once, perhaps together with the last words on it
+            self._pgconn.consume_input()
+            self._understood()
+
+    def _understood(self) -> bool:
+        """Take what has come, and return whether it was something whole."""
         if self._take:
+            is_whole = False
             while notice := self._pgconn.notifies():
                 self._take(notice.be_pid, notice.extra)
-        elif self._ended:
-            while not self._ended.done() and not self._pgconn.is_busy():
-                result = self._pgconn.get_result()
-                if result is None:
-                    self._ended.set_result(self._result)
-                self._result = result or self._result
+                is_whole = True
+            return is_whole
+        while self._ended and not self._ended.done() and not self._pgconn.is_busy():
+            result = self._pgconn.get_result()
+            if result is None:
+                self._ended.set_result(self._result)
+            self._result = result or self._result
+        return self._ended is not None and self._ended.done()
 
     def _end(self, error: Exception) -> None:
         self.rest()  # what is broken can be read for ever
