@@ -207,10 +207,11 @@ async def compose(
         if commit is None:
             changed(None, set())
             return
-        written = {session_id: (reader.recall(session_id), events) for session_id, events in commit.by_session().items()}
-        tails.committed([(ref, events) for ref, events in written.values() if ref], listener.is_next(commit.first_seq))
+        by_session = commit.by_session()
+        written = [(ref, events) for session_id, events in by_session.items() if (ref := reader.recall(session_id))]
+        tails.committed(written, listener.is_next(commit.first_seq))
         # after them: whom a fault left untold is told by the notice, or by the poll
-        listener.committed(commit.first_seq, commit.last_seq, are_all_told=all(ref for ref, _ in written.values()))
+        listener.committed(commit.first_seq, commit.last_seq, are_all_told=len(written) == len(by_session))
         wake_workers()
 
     listener = Listener(database, settings.listen_dsn or dsn, changed, settings.poll_s, settings.probe_s)

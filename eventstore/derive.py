@@ -32,9 +32,8 @@ def message_facts(fields: dict[str, Any]) -> dict[str, Any]:
             facts[name] = clean(metadata[name])
     if metadata.get("is_error") is True:
         facts["is_error"] = True
-    tools = {clean(call["function"]["name"]) for call in fields.get("tool_calls") or []}
-    if tools:
-        facts["tools"] = sorted(tools)[:LIST_ITEMS_MAX]
+    if calls := fields.get("tool_calls"):
+        facts["tools"] = sorted({clean(call["function"]["name"]) for call in calls})[:LIST_ITEMS_MAX]
     usage = metadata.get("usage")
     if isinstance(usage, dict):
         counts = {name: usage[name].as_int() for name in _usage_names if isinstance(usage.get(name), Number)}

@@ -79,7 +79,7 @@ async def _message(writer: Writer, who: Principal, ref: SessionRef, body: Body, 
     agent = ref.agent_source or who.client or "unknown"
     redacted = await writer.clean(stored_message(body.document, append_id, now, {"agent_source": agent}), MESSAGE)
     native = await writer.clean(body.document.source("native"), NATIVE) if fields.get("native") is not None else None
-    hits = add_hits(redacted.hits, native.hits if native else {})
+    hits = add_hits(redacted.hits, native.hits) if native else dict(redacted.hits)
     stored = parse_object(redacted.text) if hits else None
     if stored:
         redacted = await writer.clean(_with_redactions(redacted, hits), MESSAGE)

@@ -10,8 +10,7 @@ Rule 5: a short wait begins with a read, since its end may come before the poll 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -136,7 +135,9 @@ class Tails:
         see the deletion itself), SessionNotFound, StoreUnavailable.
         """
         channel = self._channel(ref, mode)
-        with self._registered(channel, after_seq) as waiter:
+        waiter = _Waiter(after_seq, asyncio.get_running_loop().create_future())
+        channel.waiters.add(waiter)
+        try:
             head = channel.known_head
             if head is None or after_seq < head or wait_s <= self._short_wait_s:
                 version = channel.version
@@ -146,9 +147,11 @@ class Tails:
                     return page
                 head = page.head_seq
             await self._woken(waiter, wait_s)
-            if waiter.error:
-                raise waiter.error
-            return waiter.page.after(after_seq, max_count) if waiter.page else Page([], [], head)
+        finally:
+            channel.waiters.discard(waiter)
+        if waiter.error:
+            raise waiter.error
+        return waiter.page.after(after_seq, max_count) if waiter.page else Page([], [], head)
 
     async def _woken(self, waiter: _Waiter, wait_s: float) -> None:
         """Return when the waiter is woken, or the time is over."""
@@ -170,15 +173,6 @@ class Tails:
                     del self._channels[old]
             channel = self._channels[key] = _Channel(lambda after: self._read(ref, mode, after, PAGE_COUNT_MAX, True))
         return channel
-
-    @contextmanager
-    def _registered(self, channel: _Channel, after_seq: int) -> Iterator[_Waiter]:
-        waiter = _Waiter(after_seq, asyncio.get_running_loop().create_future())
-        channel.waiters.add(waiter)
-        try:
-            yield waiter
-        finally:
-            channel.waiters.discard(waiter)
 
     async def _first_page(self, ref: SessionRef | None, mode: Mode, after_seq: int, max_count: int, is_following: bool) -> Page:
         key = (ref.session_no if ref else 0, mode, after_seq, max_count, is_following)

@@ -26,5 +26,6 @@ def served_payload(kind: str, session_id: str, seq: int, stored: bytes) -> bytes
 
 def sse_event(kind: str, seq: int, payload: bytes) -> bytes:
     """Return one server-sent event (WHATWG HTML, 9.2.6). Line breaks in JSON are white space: a data line for each piece."""
-    lines = b"".join(b"data: %b\n" % line for line in _line_break.split(payload))
-    return b"event: %b\nid: %d\n%b\n" % (kind.encode(), seq, lines)
+    if b"\n" in payload or b"\r" in payload:
+        payload = b"\ndata: ".join(_line_break.split(payload))
+    return b"event: %b\nid: %d\ndata: %b\n\n" % (kind.encode(), seq, payload)

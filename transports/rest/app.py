@@ -2,8 +2,8 @@
 one answer for errors, one log line."""
 
 import logging
+import os
 import re
-import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +13,6 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Match, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from eventstore.errors import HostRefused, Internal, MethodNotAllowed, NoSuchRoute, StoreError, Unauthorized, without_text
@@ -22,6 +21,7 @@ from transports.rest import query
 from transports.rest.errors import problem
 from transports.rest.handlers import ClientGone
 from transports.rest.openapi import openapi
+from transports.rest.paths import Paths, Place
 from transports.rest.routes import OPEN_PATHS, OPEN_PREFIXES, OPERATIONS, Operation
 from transports.service import Service
 
@@ -36,28 +36,29 @@ def rest_app(service: Service, mounts: Mapping[str, ASGIApp]) -> ASGIApp:
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in OPERATIONS:
         by_path.setdefault(operation.path, {})[operation.method] = operation
-    routes = [Route(path, endpoint=_Methods(path, methods)) for path, methods in by_path.items()]
+    paths = Paths()
+    for path, methods in by_path.items():
+        paths.add(path, _Methods(methods))
     document = openapi(OPERATIONS)
 
     async def show_openapi(request: Request) -> Response:
         return Response(dump(document), media_type="application/json")
 
     show = Operation("GET", "/openapi.json", show_openapi, "This document", is_open=True)
-    routes.append(Route(show.path, endpoint=_Methods(show.path, {"GET": show})))
-    routes += [Route(path, endpoint=_Mounted(path, app)) for path, app in mounts.items()]
-    return _Front(Router(routes, default=_no_such_route, redirect_slashes=False), routes, service)
+    paths.add(show.path, _Methods({"GET": show}))
+    for path, app in mounts.items():
+        paths.add(path, app)
+    return _Front(paths, service)
 
 
 class _Methods:
     """One path: picks the operation by its method."""
 
-    def __init__(self, path: str, operations: dict[str, Operation]) -> None:
-        self._path = path
+    def __init__(self, operations: dict[str, Operation]) -> None:
         get = operations.get("GET")
         self._operations = operations | ({"HEAD": get} if get and get.answers_head else {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["tasuki.log"]["route"] = self._path
         operation = self._operations.get(scope["method"])
         if operation is None:
             allow = ", ".join(sorted(self._operations))
@@ -68,32 +69,23 @@ class _Methods:
         await response(scope, receive, send)
 
 
-class _Mounted:
-    """Another skin at a path of its own."""
-
-    def __init__(self, path: str, app: ASGIApp) -> None:
-        self._path, self._app = path, app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["tasuki.log"]["route"] = self._path
-        await self._app(scope, receive, send)
-
-
 class _Front:
     """What every request goes through."""
 
-    def __init__(self, app: ASGIApp, routes: list[Route], service: Service) -> None:
-        self._app, self._routes, self._service = app, routes, service
+    def __init__(self, paths: Paths, service: Service) -> None:
+        self._paths, self._service = paths, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         began = time.perf_counter()
-        facts: dict[str, Any] = {"request_id": secrets.token_hex(8), "method": scope["method"], "route": ""}
+        place, scope["path_params"] = self._paths.find(scope["path"])
+        route = place.path if place else ""
+        facts: dict[str, Any] = {"request_id": os.urandom(8).hex(), "method": scope["method"], "route": route}
         scope["tasuki.log"] = facts
         answer = _Answer(send, facts["request_id"], self._service)
         try:
-            await self._enter(scope, receive, answer)
+            await self._enter(place, scope, receive, answer)
         except (ClientGone, ClientDisconnect):
             answer.status = _CLIENT_GONE
         except StoreError as error:
@@ -103,17 +95,11 @@ class _Front:
             await self._fail(Internal(), scope, receive, answer)
         finally:
             facts |= {"status": answer.status, "duration_ms": round((time.perf_counter() - began) * 1000, 2)}
-            log.info("request", extra={"facts": self._loggable(facts, scope)})
+            if not _SESSION_ID.fullmatch(facts.get("session_id", "")):  # what only looks like an id is nobody's business
+                facts.pop("session_id", None)
+            log.info("request", extra={"facts": facts})
 
-    def _loggable(self, facts: dict[str, Any], scope: Scope) -> dict[str, Any]:
-        """The facts with the route, also where the request did not get that far, and without what only looks like an id."""
-        if not facts["route"]:
-            facts["route"] = next((route.path for route in self._routes if route.matches(scope)[0] is Match.FULL), "")
-        if not _SESSION_ID.fullmatch(facts.get("session_id", "")):
-            facts.pop("session_id", None)
-        return facts
-
-    async def _enter(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+    async def _enter(self, place: Place | None, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}  # the first of a name counts
         service = self._service
         _check_site(headers, service)
@@ -122,7 +108,9 @@ class _Front:
             principal, client = await service.access.principal(_token(headers)), _client(headers)
             scope["tasuki.principal"] = replace(principal, client=client) if client else principal
         scope["tasuki.service"] = service
-        await self._app(scope, receive, answer)
+        if place is None or place.app is None:
+            raise NoSuchRoute(f"There is nothing at {path[:200]!a}. /openapi.json lists what there is.")
+        await place.app(scope, receive, answer)
 
     async def _fail(self, error: StoreError, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         if not answer.status:
@@ -185,7 +173,3 @@ def _name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.rpartition(":")[0].lower() if host.count(":") == 1 else host.lower()
-
-
-async def _no_such_route(scope: Scope, receive: Receive, send: Send) -> None:
-    raise NoSuchRoute(f"There is nothing at {scope['path'][:200]!a}. /openapi.json lists what there is.")

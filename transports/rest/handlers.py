@@ -70,7 +70,7 @@ async def read_session(request: Request) -> "Response | UnlessGone":
         key = (after_seq, limit)
         if key not in page.encoded:
             page.encoded[key] = _page(f'"session_id":{quote(ref.session_id)},"messages":[', page, after_seq, hub.log_id)
-        return Response(page.encoded[key], media_type=JSON)
+        return PageResponse(page.encoded[key])
 
     return UnlessGone(answer) if wait_s else await answer()
 
@@ -162,7 +162,7 @@ async def read_log(request: Request) -> "Response | UnlessGone":
         key = (after_seq, limit)
         if key not in page.encoded:
             page.encoded[key] = _page('"events":[', page, after_seq, hub.log_id)
-        return Response(page.encoded[key], media_type=JSON)
+        return PageResponse(page.encoded[key])
 
     return UnlessGone(answer) if wait_s else await answer()
 
@@ -214,6 +214,14 @@ def _page(head: str, page: Page, after_seq: int, log_id: str) -> bytes:
     items[0] = b"{%b%b" % (head.encode(), items[0])
     items[-1] += tail.encode()
     return b",".join(items)
+
+
+class PageResponse(Response):
+    """A page that is JSON already, for which somebody waits."""
+
+    def __init__(self, body: bytes) -> None:
+        self.status_code, self.background, self.body = 200, None, body
+        self.raw_headers = [(b"content-length", b"%d" % len(body)), (b"content-type", JSON.encode())]
 
 
 class UnlessGone:
