@@ -1,6 +1,7 @@
 """The times that a writer gives records: the message's, never later than now; that of the record before where it has none."""
 
 import re
+from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
 from adapters.conversion import Json
@@ -20,7 +21,7 @@ def untimed(record: str) -> Fate:
     return Fate("dropped", f"no time that can be written; that of the {record} before is taken")
 
 
-class Clock(Generic[Time]):
+class Clock(ABC, Generic[Time]):
     """Counts in milliseconds. An agent's own says how it spells a time, and what it does otherwise."""
 
     coarse = COARSE
@@ -47,8 +48,9 @@ class Clock(Generic[Time]):
     def same(self) -> Time:
         return self.spelled(self._last)
 
+    @abstractmethod
     def spelled(self, moment: int) -> Time:
-        raise NotImplementedError
+        """A time as the agent writes one."""
 
     def moment(self, said: object) -> int | None:
         return moment_of(said)
