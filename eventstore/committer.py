@@ -195,7 +195,7 @@ async def _append(requests: list[AppendRequest], database: Database | Kept) -> l
     """Write a batch, and return the rows of `append_events`. A lone message, as most are, has a shorter way, but for a large
     one, which is compressed before the append lock."""
     if isinstance(database, Kept) and is_lone_message(requests):
-        seq = await database.number("append_message", **message_arguments(requests[0]))
+        seq = (await database.rows("append_message", **message_arguments(requests[0]))).int(0, 0)
         if seq is not None:
             return [(1, seq, False, None, None)]
     return await database.call("append_events", **batch_arguments(requests))

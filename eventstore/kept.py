@@ -4,8 +4,9 @@ import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
+import anyio
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
@@ -14,7 +15,7 @@ from eventstore.line import Line, Rows
 from eventstore.sqlstate import is_connection_lost, translate
 
 Pool = AsyncConnectionPool[psycopg.AsyncConnection[Any]]
-_PARAMETER = re.compile(r"%\(\w+\)b")
+_PARAMETER = re.compile(r"%\((\w+)\)b")
 
 
 class Kept:
@@ -27,7 +28,7 @@ class Kept:
         self._pool, self._run, self._queries, self._answer_s = pool, run, queries, answer_s
         self._connection: psycopg.AsyncConnection[Any] | None = None
         self._line: Line | None = None
-        self._prepared: set[str] = set()
+        self._prepared: dict[str, list[str]] = {}  # the arguments' names, in order
         self._pid: int | None = None
         self.busy_pid: int | None = None
 
@@ -36,33 +37,34 @@ class Kept:
         rows: list[tuple[Any, ...]] = await self._run(self._queries[function], arguments, None, self)
         return rows
 
-    async def number(self, function: str, **arguments: Any) -> int | None:
-        """Return the one number that a function answers, in less time than `call`. `arguments` in the function's own order."""
-        if self._line and function in self._prepared:
+    async def rows(self, function: str, **arguments: Any) -> Rows:
+        """Return the rows of a function as they came over the wire, in less time than `call`. Raises as `Database.call`."""
+        names = self._prepared.get(function)
+        if self._line and names:
             try:
-                return await self._ask(self._line, function, list(arguments.values()))
+                return await self._ask(self._line, function, [arguments[name] for name in names])
             except psycopg.Error as error:
                 if not is_connection_lost(error):
                     raise translate(error) from None
-        ((number,),) = await self.call(function, **arguments)
+        rows: Rows = await self._run(self._queries[function], arguments, lambda cursor: Rows(cursor.pgresult), self)
         await self._prepare(function)
-        return cast(int | None, number)
+        return rows
 
-    async def _ask(self, line: Line, function: str, arguments: list[Any]) -> int | None:
+    async def _ask(self, line: Line, function: str, arguments: list[Any]) -> Rows:
         self.busy_pid = self._pid
         try:
             result = await line.ask(function.encode(), arguments, self._answer_s)
             if result.status != psycopg.pq.ExecStatus.TUPLES_OK:
                 raise psycopg.errors.error_from_result(result)
-        except TimeoutError:
-            await self.give_back()
-            raise StoreUnavailable("The database does not answer.") from None
-        except psycopg.Error:
-            await self.give_back()
+        except BaseException as error:
+            with anyio.CancelScope(shield=True):
+                await self.give_back()
+            if isinstance(error, TimeoutError):
+                raise StoreUnavailable("The database does not answer.") from None
             raise
         finally:
             self.busy_pid = None
-        return Rows(result).int(0, 0)
+        return Rows(result)
 
     async def _prepare(self, function: str) -> None:
         if self._connection and self._line:
@@ -70,7 +72,7 @@ class Kept:
             query = _PARAMETER.sub(lambda _: f"${next(numbers)}", self._queries[function])
             with suppress(psycopg.errors.DuplicatePreparedStatement):  # when the connection was kept before
                 await self._connection.execute(f"prepare {function} as {query}".encode(), prepare=False)
-            self._prepared.add(function)
+            self._prepared[function] = _PARAMETER.findall(self._queries[function])
 
     async def give_back(self) -> None:
         """Let the pool have the connection, which looks whether it is whole."""

@@ -44,14 +44,16 @@ class Line:
         self._take: Callable[[int, bytes], None] | None = None
 
     async def ask(self, statement: bytes, arguments: list[Any], answer_s: float) -> Any:
-        """Return the result of a prepared statement, an error too. Raises TimeoutError, psycopg.OperationalError (the link is
-        gone)."""
+        """Return the result of a prepared statement, an error too. A list is one of numbers.
+
+        Raises TimeoutError, psycopg.OperationalError (the link is gone).
+        """
         values: list[Any] = []
         formats: list[int] = []
         for argument in arguments:
             kind = type(argument)
             values.append(_WRITTEN[kind](argument) if kind in _WRITTEN else argument)
-            formats.append(_TEXT if kind is int or kind is datetime else _BINARY)
+            formats.append(_TEXT if kind in _AS_TEXT else _BINARY)
         self._result, self._ended = None, self._loop.create_future()
         late = self._loop.call_later(answer_s, self._end, TimeoutError())
         try:
@@ -134,5 +136,8 @@ class Line:
 _WRITTEN: dict[type, Callable[[Any], bytes]] = {
     str: str.encode,
     int: lambda number: b"%d" % number,
+    bool: lambda truth: b"t" if truth else b"f",
     datetime: lambda moment: moment.isoformat().encode(),
+    list: lambda numbers: b"{%b}" % ",".join(map(str, numbers)).encode(),
 }
+_AS_TEXT = _WRITTEN.keys() - {str}

@@ -23,6 +23,7 @@ PAGE_COUNT_MAX = 1000
 PAGE_BYTES_MAX = 4 * 1024 * 1024
 _REMEMBERED_MAX = 20_000
 _READS_MAX = 8
+_AT_HEAD = "_at_head"  # the functions for few rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +181,9 @@ class Reader:
             return await self._database.call(function, **arguments)
 
     async def _call_raw(self, function: str, **arguments: Any) -> Rows:
+        call = self._database.call_short if function.endswith(_AT_HEAD) else self._database.call_raw
         async with self._turns.turn():
-            return await self._database.call_raw(function, **arguments)
+            return await call(function, **arguments)
 
     def _remember_row(self, session_id: str, row: dict[str, Any]) -> SessionRef:
         parts = zip(row["lineage_nos"], row["lineage_tos"], row["lineage_ids"], strict=True)
@@ -190,7 +192,7 @@ class Reader:
 
     def _cheapest(self, function: str, ref: SessionRef, after_seq: int) -> str:
         """The function to call: of two that give the same, the one for few rows where the reader stands at the head last seen."""
-        return f"{function}_at_head" if after_seq >= self._heads.get(ref.session_no, SEQ_MAX) else function
+        return function + _AT_HEAD if after_seq >= self._heads.get(ref.session_no, SEQ_MAX) else function
 
     def _begin(self, rows: Rows, ref: SessionRef, is_deleted_fine: bool = False) -> tuple[Page, int]:
         """The empty page and how many rows it gets."""
