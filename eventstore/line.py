@@ -4,6 +4,7 @@ Rows read by place, one prepared statement at a time, notices as they arrive. ht
 """
 
 import asyncio
+import socket
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -37,7 +38,9 @@ class Line:
     def __init__(self, pgconn: Any) -> None:
         self._pgconn = pgconn
         self._loop = asyncio.get_running_loop()
-        self._fd = _NONE  # the watched one; libpq forgets it when the link is gone
+        self._fd = (
+            _NONE  # a double of libpq's, which closes its own when the link is gone: no loop takes that well of what it watches
+        )
         self._is_unsent = False
         self._ended: asyncio.Future[Any] | None = None
         self._result: Any = None
@@ -83,11 +86,12 @@ class Line:
             self._loop.remove_reader(self._fd)
             if self._is_unsent:
                 self._loop.remove_writer(self._fd)
+            socket.close(self._fd)
         self._fd, self._is_unsent = _NONE, False
 
     def _watch(self) -> None:
         if self._fd == _NONE:
-            self._fd = self._pgconn.socket
+            self._fd = socket.dup(self._pgconn.socket)
             self._loop.add_reader(self._fd, self._safely, self._read)
 
     def _safely(self, step: Callable[[], None]) -> None:
@@ -105,27 +109,23 @@ class Line:
         self._is_unsent = is_unsent
 
     def _read(self) -> None:
-        self._pgconn.consume_input()
-        if self._is_unsent:
-            self._flush()
-        if not self._understood():  # the loop tells of a broken link once, perhaps together with the last words on it
+        for _ in range(2):  # uvloop tells once of a broken socket, along with what came before it broke
             self._pgconn.consume_input()
-            self._understood()
+            if self._is_unsent:
+                self._flush()
+            if self._take:
+                while notice := self._pgconn.notifies():
+                    self._take(notice.be_pid, notice.extra)
+            elif self._ended and self._is_answered(self._ended):
+                return
 
-    def _understood(self) -> bool:
-        """Take what has come, and return whether it was something whole."""
-        if self._take:
-            is_whole = False
-            while notice := self._pgconn.notifies():
-                self._take(notice.be_pid, notice.extra)
-                is_whole = True
-            return is_whole
-        while self._ended and not self._ended.done() and not self._pgconn.is_busy():
+    def _is_answered(self, ended: asyncio.Future[Any]) -> bool:
+        while not ended.done() and not self._pgconn.is_busy():
             result = self._pgconn.get_result()
             if result is None:
-                self._ended.set_result(self._result)
+                ended.set_result(self._result)
             self._result = result or self._result
-        return self._ended is not None and self._ended.done()
+        return ended.done()
 
     def _end(self, error: Exception) -> None:
         self.rest()  # what is broken can be read for ever
