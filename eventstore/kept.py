@@ -67,12 +67,17 @@ class Kept:
         return Rows(result)
 
     async def _prepare(self, function: str) -> None:
+        """Prepare what the next calls use. A fault here is no call's: the one before is done, the next has another connection."""
         if self._connection and self._line:
             numbers = count(1)
             query = _PARAMETER.sub(lambda _: f"${next(numbers)}", self._queries[function])
-            with suppress(psycopg.errors.DuplicatePreparedStatement):  # when the connection was kept before
-                await self._connection.execute(f"prepare {function} as {query}".encode(), prepare=False)
-            self._prepared[function] = _PARAMETER.findall(self._queries[function])
+            try:
+                with anyio.fail_after(self._answer_s), suppress(psycopg.errors.DuplicatePreparedStatement):  # was kept before
+                    await self._connection.execute(f"prepare {function} as {query}".encode(), prepare=False)
+            except (psycopg.Error, TimeoutError):
+                await self.give_back()
+            else:
+                self._prepared[function] = _PARAMETER.findall(self._queries[function])
 
     async def give_back(self) -> None:
         """Let the pool have the connection, which looks whether it is whole."""
