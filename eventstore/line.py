@@ -38,9 +38,7 @@ class Line:
     def __init__(self, pgconn: Any) -> None:
         self._pgconn = pgconn
         self._loop = asyncio.get_running_loop()
-        self._fd = (
-            _NONE  # a double of libpq's, which closes its own when the link is gone: no loop takes that well of what it watches
-        )
+        self._fd = _NONE  # a double of libpq's, which closes its own when the link is gone, and while it is watched
         self._is_unsent = False
         self._ended: asyncio.Future[Any] | None = None
         self._result: Any = None
