@@ -125,13 +125,19 @@ class Listener:
 
     def _hear(self, backend_pid: int, payload: bytes) -> None:
         """Take a notice. What a commit of this process says of itself waits for that commit's answer, which is on its way: its
-        readers are told then, without a read."""
-        if self._early or backend_pid == self._database.busy_pid:
+        readers are told then, without a read. One that comes after its answer waits for nothing, nor does what is behind it."""
+        if self._early or (backend_pid == self._database.busy_pid and self._is_news(payload)):
             if not self._early:
                 self._late = asyncio.get_running_loop().call_later(ANSWER_WAIT_S, self._take_early)
             self._early.append(payload)
         else:
             self._take(payload.decode("utf-8", "replace"))
+
+    def _is_news(self, payload: bytes) -> bool:
+        try:
+            return int(payload.split(b" ", 2)[1]) > self.state.head_seq
+        except (ValueError, IndexError):
+            return False
 
     def _take_early(self) -> None:
         if self._late:
