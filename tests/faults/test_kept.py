@@ -13,7 +13,7 @@ from eventstore.db import Database, Kept
 from eventstore.errors import Internal, LogBusy, StoreError, StoreUnavailable
 from eventstore.settings import Settings
 
-ANSWER_S = 0.5
+ANSWER_S = 1.0
 SOON_S = 5.0
 MESSAGE: dict[str, Any] = {
     "session_id": "ses_unknown",
