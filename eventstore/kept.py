@@ -40,7 +40,7 @@ class Kept:
     async def rows(self, function: str, **arguments: Any) -> Rows:
         """Return the rows of a function as they came over the wire, in less time than `call`. Raises as `Database.call`."""
         names = self._prepared.get(function)
-        if self._line and names:
+        if self._line and names is not None:
             try:
                 return await self._ask(self._line, function, [arguments[name] for name in names])
             except psycopg.Error as error:

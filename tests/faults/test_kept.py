@@ -52,9 +52,13 @@ async def goes_on(kept: Kept) -> None:
     """Numbers are had again, and by the shorter way."""
     with anyio.fail_after(SOON_S):
         for _ in range(2):
-            assert await kept.rows("last_seq") == 0
+            assert await number(kept, "last_seq") == 0
     assert "last_seq" in kept._prepared
     assert kept.busy_pid is None
+
+
+async def number(kept: Kept, function: str, **arguments: Any) -> int | None:
+    return (await kept.rows(function, **arguments)).int(0, 0)
 
 
 def terminate(dsn: str, pid: int | None) -> None:
@@ -87,9 +91,9 @@ async def test_a_connection_that_is_kept_again_knows_its_statements_already(modu
 async def test_a_call_that_is_done_is_answered_though_the_next_can_not_be_prepared(module_database, monkeypatch, harm):
     with proxied(module_database) as (proxy, dsn):
         async with pool(dsn) as database, database.kept() as kept:
-            monkeypatch.setattr(kept, "call", then(kept.call, lambda: harm(proxy)))
+            monkeypatch.setattr(kept, "_run", then(kept._run, lambda: harm(proxy)))
             with anyio.fail_after(SOON_S):
-                assert await kept.rows("last_seq") == 0
+                assert await number(kept, "last_seq") == 0
             monkeypatch.undo()
             proxy.resume()
             await put_right(database)
@@ -113,7 +117,7 @@ async def test_what_the_database_refuses_is_refused_by_name_either_way_and_the_n
         for error, more in refusals:
             for is_prepared in (False, True):
                 if is_prepared:
-                    assert await kept.rows("append_message", **MESSAGE) is None
+                    assert await number(kept, "append_message", **MESSAGE) is None
                 assert ("append_message" in kept._prepared) is is_prepared
                 with psycopg.connect(module_database) as other:
                     if error is LogBusy:
@@ -126,14 +130,14 @@ async def test_what_the_database_refuses_is_refused_by_name_either_way_and_the_n
 async def test_who_leaves_before_the_answer_leaves_it_to_nobody(module_database):
     async with pool(module_database) as database, database.kept() as kept:
         await goes_on(kept)
-        assert await kept.rows("append_message", **MESSAGE) is None
+        assert await number(kept, "append_message", **MESSAGE) is None
         with psycopg.connect(module_database) as other:
             other.execute("select store.lock_log()")
             with anyio.move_on_after(0.1):
                 await kept.rows("append_message", **MESSAGE)
             other.rollback()
         await goes_on(kept)
-        assert await kept.rows("append_message", **MESSAGE) is None
+        assert await number(kept, "append_message", **MESSAGE) is None
 
 
 def then(call: Callable[..., Any], happening: Callable[[], None]) -> Callable[..., Any]:
