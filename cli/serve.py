@@ -43,7 +43,6 @@ GRACE_S = 10
 KEEP_ALIVE_S = 75  # more than clients and proxies keep an idle connection: who closes first loses no request
 BACKLOG = 4096
 PIPELINED_MAX = 8  # requests of one connection, the one that is answered and those that wait for their turn
-APPENDS_AT_ONCE = 2  # small and large ones: reads leave them their connections
 RESTART_CHECK_S = 1.0
 
 
@@ -189,7 +188,7 @@ async def compose(
     followers: Followers | None = None,
 ) -> Service:
     """Put a service together on an open database; its tasks (tails, listener, committer) are not started yet."""
-    access, reader = Access(database), Reader(database, max(1, settings.pool_size_max - APPENDS_AT_ONCE))
+    access, reader = Access(database), Reader(database)
     await access.ensure_admin_token(settings.token_path)
     tails = Tails(reader, short_wait_s=2 * settings.poll_s)
 

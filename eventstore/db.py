@@ -27,7 +27,7 @@ from eventstore.settings import Settings
 from eventstore.sqlstate import is_connection_lost, translate
 
 _CONNECTION_WAIT_S = 5.0
-_SHORT_POOL_MIN = 4  # connections: one of a smaller pool is not kept for what could go by any
+_APPENDS_AT_ONCE = 2  # small and large ones: reads leave them their connections
 _RECONNECT_S = 2.0  # then an attempt is given up, and the next call begins one: a longer one's tries lie ever further apart
 
 
@@ -62,7 +62,7 @@ class Dedicated:
 
 
 class Database:
-    """A pool of connections to one PostgreSQL. Open it before use."""
+    """A pool of connections to one PostgreSQL. Open it before use. `reads_max`: how many reads may use it at once."""
 
     def __init__(self, settings: Settings, dsn: str) -> None:
         self._timeouts = (settings.statement_timeout_s, settings.lock_timeout_s)
@@ -80,9 +80,12 @@ class Database:
             reconnect_timeout=_RECONNECT_S,
             open=False,
         )
-        is_pool_large = settings.pool_size_max >= _SHORT_POOL_MIN
-        self._short = Kept(self._pool, self._run, self._queries, self._answer_s) if is_pool_large else None
+        self._short: Kept | None = None
         self._is_short_taken = False
+        self.reads_max = max(1, settings.pool_size_max - _APPENDS_AT_ONCE)
+        if self.reads_max > 1:
+            self._short = Kept(self._pool, self._run, self._queries, self._answer_s)
+            self.reads_max -= 1
 
     async def open(self) -> None:
         """Connect and read the functions' signatures. Raises StoreUnavailable, SchemaMissing."""
@@ -143,10 +146,13 @@ class Database:
         """Return the rows of a function. Raises the error that its SQLSTATE stands for."""
         return await self._rows(self._queries[function], arguments)
 
+    @property
+    def can_call_short(self) -> bool:
+        return self._short is not None and not self._is_short_taken
+
     async def call_short(self, function: str, **arguments: Any) -> Rows:
-        """As `call_raw`, for few rows that somebody waits for: in less time, where no other one is under way."""
-        if not self._short or self._is_short_taken:
-            return await self.call_raw(function, **arguments)
+        """As `call_raw`, for few rows that somebody waits for: in less time, beside the others, one at a time."""
+        assert self._short
         self._is_short_taken = True
         try:
             return await self._short.rows(function, **arguments)

@@ -22,7 +22,6 @@ from eventstore.wire.message import served_message, with_native
 PAGE_COUNT_MAX = 1000
 PAGE_BYTES_MAX = 4 * 1024 * 1024
 _REMEMBERED_MAX = 20_000
-_READS_MAX = 8
 _AT_HEAD = "_at_head"  # the functions for few rows
 
 
@@ -55,11 +54,11 @@ class Page:
 
 
 class Reader:
-    """Reads for one server process, at most `reads_max` at once."""
+    """Reads for one server process, at most as many at once as the database has connections for."""
 
-    def __init__(self, database: Database, reads_max: int = _READS_MAX) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._turns = Turns(reads_max)
+        self._turns = Turns(database.reads_max)
         self._rows: SingleFlight[dict[str, Any]] = SingleFlight()
         self._remembered: OrderedDict[str, SessionRef] = OrderedDict()
         self._ids: dict[int, str] = {}
@@ -181,9 +180,10 @@ class Reader:
             return await self._database.call(function, **arguments)
 
     async def _call_raw(self, function: str, **arguments: Any) -> Rows:
-        call = self._database.call_short if function.endswith(_AT_HEAD) else self._database.call_raw
+        if function.endswith(_AT_HEAD) and self._database.can_call_short:
+            return await self._database.call_short(function, **arguments)
         async with self._turns.turn():
-            return await call(function, **arguments)
+            return await self._database.call_raw(function, **arguments)
 
     def _remember_row(self, session_id: str, row: dict[str, Any]) -> SessionRef:
         parts = zip(row["lineage_nos"], row["lineage_tos"], row["lineage_ids"], strict=True)
