@@ -87,7 +87,7 @@ async def open_store(dsn: str) -> AsyncIterator[Store]:
     database = Database(settings, dsn)
     await database.open()
     try:
-        committer = Committer(database, lambda commit: None, settings.queue_requests_max, settings.queue_bytes_max)
+        committer = Committer(database, lambda commit: False, settings.queue_requests_max, settings.queue_bytes_max)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(committer.run)
             yield Store(database, committer, Reader(database))

@@ -202,16 +202,17 @@ async def compose(
         tails.wake(session_nos)
         wake_workers()
 
-    def committed(commit: Commit | None) -> None:
+    def committed(commit: Commit | None) -> bool:
         if commit is None:
             changed(None, set())
-            return
+            return False
         by_session = commit.by_session()
         written = [(ref, events) for session_id, events in by_session.items() if (ref := reader.recall(session_id))]
-        tails.committed(written, listener.is_next(commit.first_seq))
+        are_given = tails.committed(written, listener.is_next(commit.first_seq))
         # after them: whom a fault left untold is told by the notice, or by the poll
         listener.committed(commit.first_seq, commit.last_seq, are_all_told=len(written) == len(by_session))
         wake_workers()
+        return are_given
 
     listener = Listener(database, settings.listen_dsn or dsn, changed, settings.poll_s, settings.probe_s)
     await listener.start()

@@ -11,7 +11,6 @@ Rule 6: what was written is answered as written, whatever happens while readers 
 
 import asyncio
 import logging
-import os
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,12 +31,12 @@ from eventstore.append import (
 )
 from eventstore.db import Database, Kept
 from eventstore.errors import Internal, LogBusy, Overloaded, StoreError, StoreUnavailable, without_text
+from eventstore.sharing import Courtesy
 
 log = logging.getLogger("tasuki.committer")
 BATCH_EVENTS_MAX = 256
 BATCH_BYTES_MAX = 1024 * 1024
 LARGE_REQUEST_BYTES = 64 * 1024
-_let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: None)
 _NOT_THE_REQUESTS_FAULT = (StoreUnavailable, LogBusy)
 
 
@@ -119,11 +118,13 @@ class _Batch:
 
 
 class Committer:
-    """The writer of one server process. `on_commit` is called after each commit that wrote something; None: a fault hid what."""
+    """The writer of one server process. `on_commit` is called after each commit that wrote something; None: a fault hid what.
+    It returns whether somebody is about to be sent what was written: they come first, then the writers."""
 
-    def __init__(self, database: Database, on_commit: Callable[[Commit | None], None], requests_max: int, bytes_max: int) -> None:
+    def __init__(self, database: Database, on_commit: Callable[[Commit | None], bool], requests_max: int, bytes_max: int) -> None:
         self._database = database
         self._on_commit = on_commit
+        self._let_them_read = Courtesy()
         self._requests_max, self._bytes_max = requests_max, bytes_max
         self._small, self._large = _Lane(), _Lane()
         self._requests = self._bytes = 0
@@ -178,17 +179,24 @@ class Committer:
                 raise
             log.exception("fault", exc_info=without_text(error))
         else:
-            if not _goes_well(self._wake_readers, requests, rows):  # first: their read is under way while the writers are answered
-                _goes_well(self._on_commit, None)
-            await checkpoint()  # the readers of this process have their bytes sent
-            _let_others_run()  # and those on this machine may read them, before all that is less urgent
+            if self._tell_readers(requests, rows):
+                await checkpoint()  # they are sent it now
+                self._let_them_read()
             for waiting, outcome in zip(batch, answers, strict=True):
                 waiting.answer(outcome)
 
-    def _wake_readers(self, requests: list[AppendRequest], rows: list[tuple[Any, ...]]) -> None:
-        commit = commit_of(requests, rows)
-        if commit.written:
-            self._on_commit(commit)
+    def _tell_readers(self, requests: list[AppendRequest], rows: list[tuple[Any, ...]]) -> bool:
+        """Return whether some are about to be sent what was written. A fault is logged and ends nothing: all look again then."""
+        try:
+            commit = commit_of(requests, rows)
+            return bool(commit.written) and self._on_commit(commit)
+        except Exception as error:
+            log.exception("fault", exc_info=without_text(error))
+        try:
+            return self._on_commit(None)
+        except Exception as error:
+            log.exception("fault", exc_info=without_text(error))
+            return False
 
 
 async def _append(requests: list[AppendRequest], database: Database | Kept) -> list[tuple[Any, ...]]:
@@ -199,16 +207,6 @@ async def _append(requests: list[AppendRequest], database: Database | Kept) -> l
         if seq is not None:
             return [(1, seq, False, None, None)]
     return await database.call("append_events", **batch_arguments(requests))
-
-
-def _goes_well(step: Callable[..., None], *arguments: Any) -> bool:
-    """Take a step whose fault is logged, and ends nothing."""
-    try:
-        step(*arguments)
-    except Exception as error:
-        log.exception("fault", exc_info=without_text(error))
-        return False
-    return True
 
 
 def _answer_all(batch: list[_Waiting], error: StoreError) -> None:

@@ -1,4 +1,4 @@
-"""Sharing: who asks for the same at the same time gets one answer; different reads take turns, however many there are.
+"""Sharing: who asks for the same at the same time gets one answer; reads take turns, however many; so do those on one core.
 
 Rule 1: an answer is given to those alone who asked before its read began: what was written, deleted or revoked before
         somebody asked is in the answer to that question.
@@ -6,6 +6,8 @@ Rule 2: the wait for a turn has no limit of its own while answers come, since wh
         for some seconds the database is away, and that is said to all who wait.
 """
 
+import os
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
@@ -18,6 +20,8 @@ from eventstore.errors import StoreError, StoreUnavailable
 
 T = TypeVar("T")
 STUCK_S = 5.0
+COURTESY_S_MAX, DISCOURTESY_S = 0.001, 5.0
+_let_run: Callable[[], None] = getattr(os, "sched_yield", lambda: None)  # not on every platform
 
 
 @dataclass(eq=False, slots=True)
@@ -117,6 +121,21 @@ class Turns:
             called.set()
         else:
             self._free += 1
+
+
+class Courtesy:
+    """Lets others run on this core, where those who read what was just sent may wait for it. Where somebody takes long, that is
+    no such reader, but one with work of its own: then it is not done again for a while."""
+
+    def __init__(self) -> None:
+        self._not_before = 0.0
+
+    def __call__(self) -> None:
+        began = time.monotonic()
+        if began >= self._not_before:
+            _let_run()
+            if time.monotonic() - began > COURTESY_S_MAX:
+                self._not_before = began + DISCOURTESY_S
 
 
 async def _outcome(read: Callable[[], Awaitable[T]]) -> T | StoreError:

@@ -63,12 +63,15 @@ class _Channel:
         """Whether all that there is before this seq is known, and has been given to those who wait."""
         return self.known_head is not None and self.known_head < seq and not self.is_reading
 
-    def hand_over(self, page: Page) -> None:
-        """Give what follows at once on the known head to those who stand there, and have not been given anything yet."""
+    def hand_over(self, page: Page) -> bool:
+        """Give what follows at once on the known head to those who stand there, and have not been given anything yet; return
+        whether there are any."""
         head_before = self.known_head or 0
         self.version += 1
         self.known_head = page.head_seq
-        _give(page, [waiter for waiter in self.waiters if waiter.page is None and waiter.after_seq >= head_before])
+        waiting = [waiter for waiter in self.waiters if waiter.page is None and waiter.after_seq >= head_before]
+        _give(page, waiting)
+        return bool(waiting)
 
 
 class Tails:
@@ -100,8 +103,12 @@ class Tails:
             keys = [(no, mode) for no in session_nos for mode in _SESSION_MODES] + [(0, "log")]
         self._look_again(keys)
 
-    def committed(self, written: list[tuple[SessionRef, list[tuple[int, NewEvent]]]], is_next: bool) -> None:
-        """Tell those who wait of a commit of this process. `is_next`: nothing that was not told of yet lies before it."""
+    def committed(self, written: list[tuple[SessionRef, list[tuple[int, NewEvent]]]], is_next: bool) -> bool:
+        """Tell those who wait of a commit of this process, and return whether some were given what was written.
+
+        `is_next`: nothing that was not told of yet lies before it.
+        """
+        are_given = False
         self._look_again([(0, "log")])
         for ref, events in written:
             for mode in _SESSION_MODES:
@@ -109,9 +116,10 @@ class Tails:
                 if channel is None:
                     continue
                 if is_next and channel.is_before(events[0][0]) and _is_page(events):
-                    channel.hand_over(page_of(ref, mode, events))
+                    are_given |= channel.hand_over(page_of(ref, mode, events))
                 else:
                     self._mark((ref.session_no, mode), channel)
+        return are_given
 
     def stop(self) -> None:
         """Answer all who wait with what there is: nothing yet."""

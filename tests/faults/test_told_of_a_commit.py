@@ -65,6 +65,17 @@ async def test_where_that_fails_too_the_notice_wakes_those_who_wait(database, mo
     assert faults(caplog) == 2
 
 
+async def test_the_core_is_left_to_readers_where_some_were_given_what_was_written_and_else_not(database, monkeypatch):
+    left: list[int] = []
+    async with running_service(database, poll_s=POLL_S) as hub:
+        monkeypatch.setattr(hub.committer, "_let_them_read", lambda: left.append(hub.tails.waiting))
+        session_id = await created(hub)
+        await hub.append(WHO, session_id, '{"role":"user","content":"nobody waits"}')
+        assert left == []
+        await has_what_is_appended(hub, session_id)
+        assert left == [0], "after the one who waited had it"
+
+
 async def created(hub: Service) -> str:
     return str((await hub.create_session(WHO, '{"project_id":"p"}')).answer["session_id"])
 

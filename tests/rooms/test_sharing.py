@@ -12,7 +12,7 @@ from tails import eventually
 
 from eventstore import sharing
 from eventstore.errors import SessionNotFound, StoreUnavailable
-from eventstore.sharing import SingleFlight, Turns
+from eventstore.sharing import COURTESY_S_MAX, DISCOURTESY_S, Courtesy, SingleFlight, Turns
 
 
 class Shelf:
@@ -228,3 +228,28 @@ async def test_when_nobody_has_an_answer_for_a_while_all_who_wait_are_told_that_
         line.go.release()
         line.go.release()
     assert (line.held, line.turns._free, list(line.turns._waiting)) == (0, 2, [])
+
+
+# --- one core
+
+
+def test_others_are_let_run_each_time_until_one_takes_long_and_then_not_for_a_while(monkeypatch):
+    now, took_s, runs = 0.0, COURTESY_S_MAX / 2, 0
+
+    def run() -> None:
+        nonlocal now, runs
+        now, runs = now + took_s, runs + 1
+
+    monkeypatch.setattr(sharing, "_let_run", run)
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    let_run = Courtesy()
+    for _ in range(3):
+        let_run()
+    assert runs == 3
+    took_s = 2 * COURTESY_S_MAX
+    for _ in range(3):
+        let_run()
+    assert runs == 4, "it was a hog's"
+    now += DISCOURTESY_S
+    let_run()
+    assert runs == 5

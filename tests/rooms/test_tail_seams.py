@@ -225,8 +225,8 @@ async def test_waiters_at_other_places_share_the_read_and_get_only_what_is_above
 class HandsOverWhatever(Tails):
     """The mistake that rule 2 forbids."""
 
-    def committed(self, written: list[Any], is_next: bool) -> None:
-        super().committed(written, True)
+    def committed(self, written: list[Any], is_next: bool) -> bool:
+        return super().committed(written, True)
 
 
 async def test_those_at_the_head_are_handed_what_this_process_wrote_without_a_read():
