@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from eventstore.possessive import possessive
 from eventstore.redact_values import assignments, is_no_value
 
 FORMAT, PLACE, ASSIGNMENT = 0, 2, 4  # a token's own form says most, then what stands around it, then a name before it
@@ -240,10 +241,10 @@ _letter = re.compile("[A-Za-z]")
 _base64_run = re.compile("[A-Za-z0-9+/=]{16,}")
 
 _header = "-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
-_line_break = r"""(?:\\{1,8}+[nrt]|[\s>+|#:→0-9"',.-]){1,40}+"""  # also in a diff, a numbered listing, a program
-_key_lines = f"(?:{_line_break}[A-Za-z0-9+/=]{{40,}}+)(?:{_line_break}[A-Za-z0-9+/=]{{16,}}+)*+"
+_line_break = possessive(r"""\\{1,8}+[nrt]|[\s>+|#:→0-9"',.-]""", "{1,40}")  # also in a diff, a numbered listing, a program
+_key_lines = f"(?:{_line_break}[A-Za-z0-9+/=]{{40,}}+)" + possessive(_line_break + "[A-Za-z0-9+/=]{16,}+", "*")
 _quote = r"""\\{0,7}+["']?"""
-_value = _quote + r"(?P<secret>(?:[a-z0-9_~+/=%-]|\.(?=[a-z0-9_-])){8,}+)"
+_value = _quote + r"(?P<secret>" + possessive(r"[a-z0-9_~+/=%-]|\.(?=[a-z0-9_-])", "{8,}") + ")"
 _flag_value = _quote + r"""(?P<secret>[^\s"'\\`]{4,128}+)"""
 _url = r"""://(?<=[A-Za-z0-9]://)[^\s/:@"'<>\\]*+:(?P<secret>[^\s/"'<>\\`]{1,256})@(?=[\w\[$%{<(-])"""
 _authorization = rf"authorization{_quote} {{0,4}}+[:=] {{0,4}}+{_quote}(?:token|bot|key|apikey|oauth|splunk) {{1,4}}+{_value}"
@@ -251,7 +252,7 @@ _slack = r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[\w/+-]{
 _curl_user = rf"""-u(?:ser)?[= \t]{{0,4}}+{_quote}[^\s:"'\\@/]{{1,128}}+:{_flag_value}"""
 _auth = rf"auth{_quote} {{0,2}}[:=] {{0,2}}{_quote}(?P<secret>[a-z0-9+/]{{8,}}+={{0,2}})"
 _signature = r"ig(?:nature)?=(?<=[sS]ig=|ure=)(?P<secret>[\w%+/=-]{16,}+)"
-_PEM = rf"{_header}[^-]*+(?:-(?!----)[^-]*+)*+-----END [A-Z0-9 ]{{0,48}}-----"
+_PEM = rf"{_header}[^-]*+{possessive('-(?!----)[^-]*+', '*')}-----END [A-Z0-9 ]{{0,48}}-----"
 
 # What must stand in the text, whether in any case; then what is looked for. A text in lower case is as long as the text itself.
 _PLACES: list[tuple[str, bool, list[_Rule]]] = [
@@ -263,7 +264,7 @@ _PLACES: list[tuple[str, bool, list[_Rule]]] = [
     ("?", False, [_rule("api_key", r"[?&](?:key|auth)=(?P<secret>[\w.-]{16,}+)", _is_token_with_digits)]),
     ("&", False, [_rule("url_signature", _signature, _is_opaque)]),
     (":AA", False, [_rule("telegram_bot_token", r"(?<!\d)\d{8,10}:AA[\w-]{33}(?![\w-])")]),
-    ("bearer", True, [_rule("bearer_token", rf"bearer(?:[ \t:+]|%20){{1,4}}+{_value}", _is_opaque)]),
+    ("bearer", True, [_rule("bearer_token", "bearer" + possessive(r"[ \t:+]|%20", "{1,4}") + _value, _is_opaque)]),
     ("basic ", True, [_rule("basic_credential", "basic {1,4}+(?P<secret>[a-z0-9+/]{8,}+={0,2})", _is_pair)]),
     ("auth", True, [_rule("basic_credential", _auth, _is_pair), _rule("authorization", _authorization, _is_opaque)]),
     ("-u", False, [_rule("command_password", _curl_user, _after_word("curl", "wget"))]),

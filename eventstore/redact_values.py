@@ -8,6 +8,8 @@ a call, a variable, a path, a type, plain words are not taken. Words alone are n
 import re
 from collections.abc import Iterator
 
+from eventstore.possessive import possessive
+
 VALUE_CHARS_MAX = 4096
 NAME_CHARS_MAX = 40
 BARE_CHARS_SEEN = 64  # of a value without quotes, to judge it: names can stand in it, each of which is judged again
@@ -16,7 +18,7 @@ _ends = r"(?:_?\d{1,2}|[_-](?:base|data|prod|production|staging|dev|test|live|ol
 _closes = r"""\\{0,7}+["'`]?\]?(?:\*\*)?"""
 _joins = r"(?P<is>[ \t]is:?(?=[ \t]))|(?P<gap>(?=[ \t]))|(?P<tag>>)|(?P<comma>,)"
 _sign = rf"(?:[ \t]{{0,8}}+(?:=>|:=|->|\?=|:(?![:=])|=(?![=~])|[：＝])|{_joins})"
-_typed = r"""(?::[ \t]{0,2}[A-Za-z&][\w&\[\].|<>]{0,32}[ \t]{1,2}(?==[ \t]{0,2}["']))?+"""
+_typed = possessive(r""":[ \t]{0,2}[A-Za-z&][\w&\[\].|<>]{0,32}[ \t]{1,2}(?==[ \t]{0,2}["'])""", "?")
 _after = re.compile(_ends + _closes + _typed + _sign + r"(?:\*\*)?[ \t]{0,8}+")
 
 # What a text must hold; the noun that a name ends with; what kind of value it has.
@@ -49,10 +51,10 @@ _token_of_no_secret = re.compile(
     r"(?:page|next|continuation|sync|cursor|resume|previous|prev|delta|stop|eos|bos|pad|unk|mask)[_-]?$"
 )
 
-_han_is = r"(?:[（(][^()（）\n]{1,16}+[)）])?+[ \t]{0,4}+(?:[:：=＝]|[是为為][:：]?)[ \t]{0,4}+"
+_han_is = possessive(r"[（(][^()（）\n]{1,16}+[)）]", "?") + r"[ \t]{0,4}+(?:[:：=＝]|[是为為][:：]?)[ \t]{0,4}+"
 _han_after = re.compile(_han_is + r"""[“"'「『`]?(?P<value>[!#-&(-;=?-\[\]-_a-~]{4,128}+)""")
 _opening = re.compile(r"""[bBrRuUfF@]{0,2}(?P<slashes>\\{0,7}+)(?P<quote>["'`])""")
-_bare = re.compile(r"""(?:[!#-&(-;=?-\[\]-_a-~\u00a1-\u024f]|\\(?![nrtbfu"'\\/0\s]))++""")
+_bare = re.compile(possessive(r"""[!#-&(-;=?-\[\]-_a-~\u00a1-\u024f]|\\(?![nrtbfu"'\\/0\s])""", "+"))
 _parameter = re.compile(r"""[!$%(-;=?-\[\]-_a-~]++""")
 _bare_end = re.compile(
     r"[;,](?=\s|$|[A-Za-z_][\w -]{0,40}[=:])|&(?=&|$|amp;|[A-Za-z_][\w.-]{0,40}=)|\#(?=[A-Za-z_]\w{0,40}=)|\|\||"
