@@ -1,7 +1,13 @@
 """What is recognised, in its usual surroundings, and what looks like it and stays; by our own rules and with the package."""
 
 import base64
+import json
+import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from madeup import JWT, ROTATED, SYMBOLS, basic, made, pem
@@ -221,3 +227,41 @@ def test_the_package_sees_a_window_at_a_time():
     for before in range(3500, 3700, 7):
         token = "ATA" + "TT3" + made(180)
         assert redactor.clean_text("." * before + " " + token + " ." * 5000)[1] == {"atlassian_token": 1}
+
+
+# --- other interpreters
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CLEAN = (
+    "import json, sys; from eventstore.redact import Redactor; clean = Redactor(package=False).clean_text;"
+    " print(json.dumps([sys.version_info >= (3, 11)] + [clean(text) for text in json.load(sys.stdin)]))"
+)
+
+
+def interpreters() -> list[str]:
+    """This one, and what other ones the machine has: of what version they are only they know."""
+    names = [f"python3.{minor}" for minor in range(11, 20)]
+    found = [shutil.which("python3", path=os.defpath), *(shutil.which(name) for name in names)]
+    return [sys.executable, *{os.path.realpath(path) for path in found if path}]
+
+
+def test_every_python_of_this_machine_finds_the_same():
+    texts = [around.format(secret) for around, secret in SECRETS.values()] + list(HARMLESS)
+    expected = [list(Redactor(package=False).clean_text(text)) for text in texts]
+    compared = 0
+    for path in interpreters():
+        run = subprocess.run(
+            [path, "-B", "-c", CLEAN],
+            input=json.dumps(texts),
+            capture_output=True,
+            text=True,
+            env={"PYTHONPATH": str(REPOSITORY)},
+            check=False,
+        )
+        if run.returncode and path != sys.executable:  # an older one, which cannot read our program
+            continue
+        is_ours, *cleaned = json.loads(run.stdout)
+        if is_ours:
+            assert cleaned == expected, path
+            compared += 1
+    assert compared
