@@ -9,6 +9,7 @@ import pytest
 from hubs import HubProcess
 from mcpclient import HANDSHAKE, MODERN, Mcp, over_http
 from restclient import Rest
+from tails import eventually
 
 MCP_HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 CURL = {"Accept": "*/*", "Content-Type": "application/x-www-form-urlencoded"}
@@ -130,8 +131,12 @@ async def test_who_the_client_is_fills_in_for_messages_that_do_not_say(mcp_moder
 async def test_the_log_says_what_was_called_and_nothing_of_what_was_said(hub: HubProcess, mcp_modern: Mcp):
     session = await mcp_modern.create(meta={"title": "unheard-of title"})
     await mcp_modern.append(session, "unheard-of words")
-    lines = [line for line in hub.log_lines() if line.get("route") == "/mcp"]
-    assert {"mcp": "tools/call", "status": 200}.items() <= lines[-1].items()
+
+    async def last_line() -> dict[str, Any]:
+        """It is written once the answer is sent."""
+        return [line for line in hub.log_lines() if line.get("route") == "/mcp"][-1]
+
+    await eventually(last_line, lambda line: {"mcp": "tools/call", "status": 200}.items() <= line.items())
     assert "unheard-of" not in hub.log()
 
 
