@@ -116,7 +116,11 @@ class Database:
         except psycopg.Error as error:
             raise translate(error) from None
         async with closing(connection):
-            if not await leads_straight(connection):
+            try:
+                is_straight = await leads_straight(connection)
+            except psycopg.Error as error:
+                raise translate(error) from None
+            if not is_straight:
                 raise PooledConnection(
                     "The connection leads through a pooler. Set TASUKI_LISTEN_DSN to a way that leads straight to PostgreSQL."
                 )

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from proxy import Proxy, proxied
 
+from eventstore import db
 from eventstore.db import Database, Kept
 from eventstore.errors import Internal, LogBusy, StoreError, StoreUnavailable
 from eventstore.settings import Settings
@@ -138,6 +139,19 @@ async def test_who_leaves_before_the_answer_leaves_it_to_nobody(module_database)
             other.rollback()
         await goes_on(kept)
         assert await number(kept, "append_message", **MESSAGE) is None
+
+
+async def test_a_dedicated_connection_that_breaks_at_its_first_question_is_an_unavailable_database(module_database, monkeypatch):
+    async def broken(connection: Any) -> bool:
+        await connection.close()
+        await connection.execute("select 1")
+        return True
+
+    async with pool(module_database) as database:
+        monkeypatch.setattr(db, "leads_straight", broken)
+        with pytest.raises(StoreUnavailable):
+            async with database.dedicated():
+                pass
 
 
 def then(call: Callable[..., Any], happening: Callable[[], None]) -> Callable[..., Any]:
